@@ -1,6 +1,6 @@
 /** `dist/` is built when its sources have changed, and a running program can still load its files. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually, type OwnedProcess } from './support/processes.js';
 import { makeSmallProject, type SmallProject } from './support/small-project.js';
@@ -121,6 +121,27 @@ describe('a build', () => {
     rmSync(join(project.folder, 'src/extra.ts'));
     await build();
     expect([existsSync(built()), existsSync(built('extra.js'))]).toEqual([true, false]);
+  });
+
+  it('replaces dist/ without files of earlier builds, except the last bundle for running programs', async () => {
+    const chunks = (): string[] => globSync('dist/bundled/later-*.js', at());
+    await build();
+    const [first = ''] = chunks();
+    writeFileSync(built('stale.js'), '');
+    writeFileSync(built('bundled/stale.js.map'), '');
+    project.write({ 'src/later.ts': later('second') });
+    await build();
+    expect([existsSync(built('stale.js')), existsSync(built('bundled/stale.js.map'))]).toEqual([false, false]);
+    const second = chunks().find((name) => name !== first);
+    expect(chunks().toSorted()).toEqual([first, second].toSorted());
+    // A later build has files that are more than a minute newer.
+    const hourAgo = Date.now() / 1_000 - 3_600;
+    utimesSync(join(project.folder, first), hourAgo, hourAgo);
+    project.write({ 'src/later.ts': later('third') });
+    await build();
+    expect(chunks()).toHaveLength(2);
+    expect(chunks()).toContain(second);
+    expect(chunks()).not.toContain(first);
   });
 
   it('is done once by three concurrent starts, and each finds it complete', async () => {

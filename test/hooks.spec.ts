@@ -1,6 +1,7 @@
 /** The hooks of `npm run hooks` reject what `npm run check` would reject and long subjects, with a remedy. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { makeSmallProject, type SmallProject } from './support/small-project.js';
 
 const GOOD = `/** A constant. */\nexport const ANSWER = 42;\n`;
@@ -29,6 +30,25 @@ describe('the pre-commit hook', () => {
     await git('add', '-A');
     const { code, output } = await git('commit', '-q', '-m', 'What is there');
     if (code !== 0) throw new Error(output);
+  });
+
+  it('is not turned on by npm ci, which changes no setting of git', async () => {
+    const bare = makeSmallProject({});
+    // Without packages, npm ci still runs all scripts of an installation.
+    rmSync(join(bare.folder, 'node_modules'), { recursive: true });
+    const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as object;
+    const { name, version, scripts } = manifest as Record<string, unknown>;
+    const root = { name, version };
+    bare.write({
+      'package.json': JSON.stringify({ ...root, scripts }),
+      'package-lock.json': JSON.stringify({ ...root, lockfileVersion: 3, packages: { '': root } }),
+    });
+    await bare.run('git', 'init', '-q');
+    const settings = async () => (await bare.run('git', 'config', '--list')).output;
+    const before = await settings();
+    expect(before).toContain('core.bare=false');
+    expect(await bare.run('npm', 'ci', '--offline', '--omit=optional')).toMatchObject({ code: 0 });
+    expect(await settings()).toBe(before);
   });
 
   it('is off until npm run hooks turns it on', async () => {

@@ -1,5 +1,6 @@
 /** The image and docker-compose.yml match the program. These tests need no Docker. */
 import { describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { loadConfig } from '../src/config/load.js';
@@ -202,12 +203,18 @@ describe('the image', () => {
     expect(documented).toEqual(set);
   });
 
-  it('checks /livez on the admin listener for its health, with bash', () => {
+  it('checks /livez on the admin listener for its health, with a bash that starts no other process', () => {
     const [, json = ''] = /HEALTHCHECK [^\n]*\\\n\s+CMD (\[.*\])/.exec(dockerfile) ?? [];
     const command = JSON.parse(json) as string[];
     expect(command.slice(0, 2)).toEqual(['bash', '-c']);
     expect(command[2]).toContain('/livez');
     expect(command[2]).toContain('TRAILGATE_ADMIN_PORT:-8081');
     expect(readFileSync('deploy/gateway.yaml', 'utf8')).toContain('admin:\n  host: 0.0.0.0\n  port: 8081\n');
+    const builtins = spawnSync('bash', ['-c', 'compgen -b'], { encoding: 'utf8' }).stdout.split('\n');
+    const names = command[2]?.split(' && ').map((part) => part.split(' ', 1)[0]);
+    expect(names).toContain('read');
+    expect(builtins).toEqual(expect.arrayContaining(names ?? []));
+    // No pipe, subshell or substitution of a command or process.
+    expect(command[2]).not.toMatch(/[|`()]/);
   });
 });

@@ -93,6 +93,23 @@ describeOnDatabases('changes', (kind) => {
     expect(await types()).toEqual(['api_key.created', 'api_key.revoked']);
   });
 
+  it('signal and count their events after the commit, and not if they are rolled back', async () => {
+    const { key } = await newKey();
+    const endpointId = await addEndpoint(database.db, stores.clock.now(), { account_id: accountId });
+    const before = counted();
+    const committed: Promise<string[]>[] = [];
+    signal.follow(() => committed.push(types()));
+    const undone = database.db.transaction().execute(async (trx) => {
+      await stores.keys.revokeWithin(trx, key.id, OPERATOR, {});
+      throw new Error('undone');
+    });
+    await expect(undone).rejects.toThrow('undone');
+    expect([signaled, counted() - before, await types()]).toEqual([[], 0, ['api_key.created']]);
+    await stores.keys.revoke(key.id, OPERATOR);
+    expect([signaled, counted() - before]).toEqual([[[endpointId]], 1]);
+    expect(await Promise.all(committed)).toEqual([['api_key.created', 'api_key.revoked']]);
+  });
+
   it('to the status of an account create events, and other changes to it do not', async () => {
     await stores.accounts.update(accountId, { name: 'Inn' }, OPERATOR);
     await stores.accounts.update(accountId, { status: 'suspended' }, OPERATOR);

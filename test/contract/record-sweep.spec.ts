@@ -74,4 +74,12 @@ describeOnDatabases('the sweep of idempotency records', (kind) => {
       .executeTakeFirstOrThrow();
     expect(Math.abs(expiresAt - KEPT_MS - Date.now())).toBeLessThan(5_000);
   });
+
+  it('goes by the clock of the database on PostgreSQL, and by that of the process on SQLite', async () => {
+    const aheadMs = clockAheadMs({ now: () => Date.now() + 2 * KEPT_MS });
+    await new DatabaseRecords(database.db, recordTime(kind, clockAheadMs({ now: () => Date.now() }))).claim(terms(1));
+    const ahead = new RecordSweep(database.db, recordTime(kind, aheadMs));
+    expect(await ahead.run()).toBe(kind === 'postgres' ? 0 : 1);
+    expect(await left()).toBe(kind === 'postgres' ? 1 : 0);
+  });
 });

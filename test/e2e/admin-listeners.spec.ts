@@ -90,13 +90,20 @@ describe('the program', () => {
     expect(waiting()?.['settings']).toEqual(['admin.url']);
   });
 
-  it('does not start with an admin listener on 0.0.0.0 and no admin.url', async () => {
+  it.each([
+    ['no admin.url', '', 'admin.url is missing'],
+    [
+      'an https admin.url, but no TLS',
+      ', url: https://admin.example.com',
+      'neither this listener nor a trusted proxy has TLS',
+    ],
+  ])('does not start with an admin listener on 0.0.0.0 and %s', async (_what, url, problem) => {
     const folder = temporaryFolder('exposed');
     const services = 'services: { a: { targets: ["http://127.0.0.1:9"] } }\nplans: { starter: {} }\n';
-    writeFileSync(`${folder}/gateway.yaml`, `admin: { host: 0.0.0.0 }\n${services}`);
+    writeFileSync(`${folder}/gateway.yaml`, `admin: { host: 0.0.0.0${url} }\n${services}`);
     const { code, stderr } = await runTrailgate(['start'], { cwd: folder });
     expect(code).toBe(1);
-    expect(stderr).toContain('admin.url is missing');
+    expect(stderr).toContain(problem);
   });
 });
 

@@ -3,11 +3,13 @@
  * recovers without intervention.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { isDeepStrictEqual } from 'node:util';
 import { startBackend, type Backend } from '../support/backend.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually, freePort } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
+import { Caller } from '../support/rate-limit.js';
 import { send } from '../support/http.js';
 
 const INTERVAL_MS = 200;
@@ -60,7 +62,7 @@ beforeAll(async () => {
         { match: 'GET /alone', service: 'alone', scopes: [] },
         { match: 'GET /judged', service: 'judged', scopes: [] },
       ],
-      plans: { unlimited: { account: { month: 10_000 } } },
+      plans: { unlimited: { key: { minute: 10_000 }, account: { month: 10_000 } } },
     },
   });
 });
@@ -121,7 +123,7 @@ describe('with active health checks', () => {
     expect((await spread(100))[0]).toBeGreaterThan(15);
   });
 
-  it('requests get 503 with Retry-After when all targets fail; none is tried, and /readyz warns', async () => {
+  it('requests get 503 with Retry-After and use up no limit when all targets fail; none is tried, and /readyz warns', async () => {
     await inState('backend', 'healthy', 'healthy');
     health = [500, 500];
     await inState('backend', 'unhealthy', 'unhealthy');
@@ -130,6 +132,12 @@ describe('with active health checks', () => {
     expectProblem(refused, 'backend_unavailable');
     expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
     expect(refused.json().detail).toContain('is temporarily unavailable');
+    const { key } = await gateway.trailgate.admin.newKey();
+    const caller = new Caller(gateway.trailgate.gatewayUrl, key.secret);
+    expect(await caller.burst(5)).toEqual({ 503: 5 });
+    const uses = async (count: number): Promise<boolean> =>
+      isDeepStrictEqual(await caller.used(), { 'key-minute': count, 'account-month': count });
+    await eventually('all are refunded', () => uses(0));
     expect(backends.flatMap(({ requests }) => requests).filter(({ url }) => url === '/open')).toEqual([]);
     expect(await readiness()).toMatchObject({
       status: 200,
@@ -137,7 +145,9 @@ describe('with active health checks', () => {
     });
     health = [200, 200];
     await inState('backend', 'healthy', 'healthy');
-    expect((await gateway.send('/open')).status).toBe(200);
+    expect(await caller.burst(1)).toEqual({ 200: 1 });
+    expect(await uses(1)).toBe(true);
+    caller.close();
   });
 });
 

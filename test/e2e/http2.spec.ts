@@ -15,6 +15,7 @@ import { startBackend, type Backend } from '../support/backend.js';
 import { makeCertificate } from '../support/certificates.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { connectRawHttp2, END_HEADERS, END_STREAM, fieldBlock, frame, FRAME } from '../support/raw-http2.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 
 interface Answer {
@@ -238,13 +239,29 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     expect((await whole(ask(one, '/customers').end())).status).toBe(200);
   });
 
-  it('finishes running requests on shutdown and closes the connection', async () => {
+  it('finishes running requests on shutdown, ignores streams after GOAWAY and closes the connection', async () => {
     const one = session();
+    const raw = await connectRawHttp2(Number(new URL(trailgate.gatewayUrl).port));
+    const request = (path: string): Buffer =>
+      fieldBlock([
+        [':method', 'GET'],
+        [':scheme', 'https'],
+        [':path', `/api/v1${path}`],
+        [':authority', 'a.example'],
+        ['authorization', `Bearer ${secret}`],
+      ]);
+    raw.send(frame(FRAME.headers, END_HEADERS | END_STREAM, 1, request('/customers/late')));
+    await eventually('the backend has the raw one', () => backend.requests.at(-1)?.url === '/customers/late');
+    const before = backend.requests.length;
     const late = whole(ask(one, '/customers/late').end());
-    await eventually('the backend is asked', () => backend.requests.at(-1)?.url === '/customers/late');
+    await eventually('the backend is asked', () => backend.requests.length === before + 1);
     const stopped = trailgate.stop();
+    await eventually('GOAWAY arrives', () => raw.frames.some(({ type }) => type === FRAME.goAway));
+    raw.send(frame(FRAME.headers, END_HEADERS | END_STREAM, 3, request('/customers')));
     expect((await late).body.toString()).toBe('late');
     expect((await stopped).code).toBe(0);
     expect(one.closed || one.destroyed).toBe(true);
+    expect([raw.answer(1).text, raw.answer(3).begun]).toEqual(['late', false]);
+    expect(backend.requests).toHaveLength(before + 1);
   });
 });

@@ -152,6 +152,17 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     expect(await keysMade()).toHaveLength(2);
   });
 
+  it('does not affect equal requests without one, which are carried out each time and not stored', async () => {
+    expect((await post(keysPath(), newKey)).status).toBe(201);
+    const before = (await rows()).length;
+    for (let time = 0; time < 2; time++) {
+      const made = await running.admin.request('POST', keysPath(), newKey);
+      expect([made.status, made.headers['idempotent-replayed']]).toEqual([201, undefined]);
+    }
+    expect(await keysMade()).toHaveLength(3);
+    expect(await rows()).toHaveLength(before);
+  });
+
   it('that stalls loses its claim after 30 seconds, and then can no longer change anything', async () => {
     const claims = new ChangeClaims(database.db, now);
     const claim = (fingerprint = 'the same request') => claims.claim('operator', idempotencyKey, fingerprint);

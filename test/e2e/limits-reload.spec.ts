@@ -161,13 +161,15 @@ it('a reloaded body size limit and a reloaded timeout of a service apply to the 
   expect(await upload()).toBe(200);
 });
 
-it('a reload logs that trustedProxies needs a restart, and shutdown uses the reloaded drain time', async () => {
+it('a reload keeps trustedProxies and logs that it needs a restart, and shutdown uses the reloaded drain time', async () => {
   await change({
-    gateway: { trustedProxies: ['10.0.0.1'], shutdown: { drain: '300ms' }, limits: { connections: 900 } },
+    gateway: { trustedProxies: ['127.0.0.0/8'], shutdown: { drain: '300ms' }, limits: { connections: 900 } },
   });
   const restart = gateway.trailgate.logs().filter(({ event }) => event === 'config_needs_restart');
   // The event is logged each time the file is read.
   expect(new Set(restart.map(({ settings }) => String(settings)))).toEqual(new Set(['gateway.trustedProxies']));
+  await gateway.send('/open', { headers: { 'X-Forwarded-For': '203.0.113.7' } });
+  expect(gateway.backend.requests.at(-1)?.headers['x-forwarded-for']).toBe('127.0.0.1');
   gateway.answerWith(() => undefined);
   const cut = gateway.send('/open').catch((error: unknown) => error);
   await eventually('it is under way', () => gateway.backend.requests.length === 1);

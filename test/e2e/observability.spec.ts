@@ -59,6 +59,8 @@ describe('/metrics', () => {
     await call('/customers');
     const { status, headers, text } = await scrape();
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    // The format depends on the Accept header.
+    expect(headers['vary']).toBe('accept');
     const families = parseMetrics(text);
     expect(families.size).toBeGreaterThan(Object.keys(METRICS).length);
   });

@@ -50,6 +50,9 @@ function expectOneLine({ code, signal, stderr, stdout }: CommandResult): string 
   return lines[0] ?? '';
 }
 
+/** Returns the hints of all problems of a configuration, in order. */
+const hintsIn = (stderr: string): string[] => [...stderr.matchAll(/^ +→ (.+)$/gm)].map(([, hint = '']) => hint);
+
 /** Creates a data folder of an earlier version, and a check that no start has changed it. */
 async function olderData(): Promise<{ readonly dataDir: string; readonly expectUnchanged: () => void }> {
   const dataDir = temporaryFolder('older');
@@ -85,7 +88,7 @@ beforeAll(async () => {
 });
 
 describe('a configuration', () => {
-  it('with ten mistakes is rejected with all of them at once, each with its line', async () => {
+  it('with ten mistakes is rejected with all of them at once, each with its line and a hint', async () => {
     const folder = temporaryFolder('start');
     const text = [
       'gateway: { host: 0.0.0.0, port: 99999 }', // 1
@@ -110,6 +113,7 @@ describe('a configuration', () => {
       expect(started.stderr).toMatch(new RegExp(`gateway\\.yaml:${line}:`));
     const problems = started.stderr.match(/gateway\.yaml:\d+:\d+/g) ?? [];
     expect(problems.length).toBeGreaterThanOrEqual(10);
+    expect(hintsIn(started.stderr)).toHaveLength(problems.length);
     for (const word of [
       'port',
       'prot',
@@ -129,14 +133,16 @@ describe('a configuration', () => {
     expect(readdirSync(folder)).toEqual(['gateway.yaml']);
   });
 
-  it('that does not exist is named', async () => {
-    const result = await runTrailgate(['start', '--config', 'nowhere.yaml']);
+  it('that does not exist is named, with the path at which it was expected', async () => {
+    const folder = temporaryFolder('start');
+    const result = await runTrailgate(['start', '--config', 'nowhere.yaml'], { cwd: folder });
     expect(result.code).toBe(1);
     expect(result.stderr).toMatch(/nowhere\.yaml/);
+    expect(hintsIn(result.stderr)).toEqual([`looked for ${join(folder, 'nowhere.yaml')}`]);
     expect(result.stderr).not.toMatch(/\n\s+at /);
   });
 
-  it('with OpenAPI documents that are invalid or missing is rejected, and each file is named', async () => {
+  it('with OpenAPI documents that are invalid or missing is rejected, each file is named and has a hint', async () => {
     const folder = temporaryFolder('start');
     const documents = { yaml: 'openapi: 3.1.0\npaths: {\n', swagger: '{"swagger":"2.0","paths":{}}' };
     for (const [name, text] of Object.entries(documents)) writeFileSync(join(folder, `${name}.openapi.yaml`), text);
@@ -149,6 +155,11 @@ describe('a configuration', () => {
     for (const where of [/yaml\.openapi\.yaml:[23]/, /swagger\.openapi\.yaml/, /missing\.openapi\.yaml/]) {
       expect(result.stderr).toMatch(where);
     }
+    expect(hintsIn(result.stderr)).toEqual([
+      `looked for ${join(folder, 'missing.openapi.yaml')}`,
+      expect.stringContaining('convert it'),
+      expect.stringContaining('look at this line'),
+    ]);
     expect(result.stderr).not.toMatch(/\n\s+at /);
     expect(existsSync(join(folder, 'data'))).toBe(false);
   });
@@ -193,7 +204,7 @@ describe('a start with unusable stores', () => {
     const { port, result, expectUnchanged } = await redisRefuses;
     const line = expectOneLine(await result);
     expect(line).toMatch(new RegExp(`does not answer \\(connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\\)`));
-    expect(line).toMatch(/REDIS_URL/);
+    expect(line).toMatch(/Start it, correct REDIS_URL, or unset it/);
     expectUnchanged();
   });
 
@@ -213,7 +224,7 @@ describe('a start with unusable stores', () => {
     const dataDir = temporaryFolder('data');
     writeFileSync(join(dataDir, 'trailgate.db'), 'my diary, '.repeat(1_000));
     const line = expectOneLine(await attempt({ folder, env: { TRAILGATE_DATA_DIR: dataDir } }));
-    expect(line).toMatch(/trailgate\.db is not an SQLite database/);
+    expect(line).toMatch(/trailgate\.db is not an SQLite database: move it away, or set TRAILGATE_DATA_DIR/);
     expect(existsSync(join(dataDir, 'trailgate.pid'))).toBe(false);
   });
 });
@@ -228,11 +239,12 @@ describeWithPostgres('a start on PostgreSQL', () => {
     await database.drop();
   });
 
-  it('without the database names it', async () => {
+  it('without the database names it, and the command that creates it', async () => {
     const database = await newDatabase();
     await database.drop();
     const name = new URL(database.url).pathname.slice(1);
-    expect(expectOneLine(await attempt({ env: { DATABASE_URL: database.url } }))).toMatch(`no database "${name}"`);
+    const line = expectOneLine(await attempt({ env: { DATABASE_URL: database.url } }));
+    expect(line).toContain(`no database "${name}": create it (createdb ${name}), or correct DATABASE_URL`);
   });
 
   it('with an unwritable data folder and no operator token names both variables', async () => {
@@ -300,6 +312,7 @@ describe('a start beside a running process', () => {
       const args = role === 'gateway' ? ['--workers', '2'] : [];
       const line = expectOneLine(await attempt({ config, env: { TRAILGATE_DATA_DIR: older.dataDir }, args }));
       expect(line).toMatch(`Port ${taken} is in use, so the ${role} cannot listen`);
+      expect(line).toContain('Stop what uses it, or set ');
       expect(line).toContain(setting);
       older.expectUnchanged();
       await expectFirstStillAnswers();
@@ -309,7 +322,7 @@ describe('a start beside a running process', () => {
   it('on the same data folder names the process that uses it, and does not disturb it', async () => {
     const line = expectOneLine(await attempt({ env: { TRAILGATE_DATA_DIR: running.dataDir } }));
     expect(line).toMatch(`in use by process ${running.pid}`);
-    expect(line).toMatch(/TRAILGATE_DATA_DIR|REDIS_URL/);
+    expect(line).toMatch(/: stop it, give this one another TRAILGATE_DATA_DIR, or set REDIS_URL on both/);
     await expectFirstStillAnswers();
   });
 });

@@ -125,10 +125,11 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     expect(await trailgate.admin.usage(account.id)).not.toHaveProperty('forecasts');
   });
 
-  it('counts requests denied by address or suspension, apart from those that succeeded', async () => {
+  it('counts requests refused by the minute limit, by address or by suspension, apart from those that succeeded', async () => {
     const { account, key } = await trailgate.admin.newKey('minute');
     const caller = new Caller(trailgate.gatewayUrl, key.secret);
     expect(await caller.burst(8)).toEqual({ 200: 3, 429: 5 });
+    await expectUsage(account.id, { success: [3, 3], rate_limited: [5, 0] });
     const elsewhere = await trailgate.admin.createKey(account.id, { allowed_ips: ['203.0.113.7'] });
     const stranger = new Caller(trailgate.gatewayUrl, elsewhere.secret);
     expect(await stranger.burst(2)).toEqual({ 403: 2 });

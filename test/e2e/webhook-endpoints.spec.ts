@@ -14,6 +14,7 @@ import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
 import { newMember, signIn } from '../support/signed-in.js';
 import { addServiceEvent, PUBLIC_URL as URL, type MadeEndpoint } from '../support/webhook-endpoints.js';
+import { dueOf } from '../support/webhooks.js';
 
 type Endpoint = MadeEndpoint & { readonly waiting: number };
 
@@ -64,19 +65,23 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     expect(known.status).toBe(304);
   });
 
-  it('keeps deliveries waiting while it is paused, and makes all of them due when it is enabled', async () => {
+  it('keeps deliveries waiting while it is paused, and makes all of them due, oldest first, when it is enabled', async () => {
     const { id } = await create();
     expect((await patch(id, { status: 'paused' })).json()).toMatchObject({ status: 'paused' });
     await addEvent();
     await addEvent();
     expect((await laneOf(id))?.due_at).toBe(ASLEEP);
     expect((await get(id)).waiting).toBe(2);
-    const [, second] = await deliveries(id);
+    const [first, second] = await deliveries(id);
+    await change(first!.id, { due_at: running.clock.now() + 7_200_000 });
     await change(second!.id, { state: 'held' });
     running.clock.advance(3_600_000);
     expect((await patch(id, { status: 'enabled' })).json()).toMatchObject({ status: 'enabled' });
     expect((await deliveries(id)).map(({ state }) => state)).toEqual(['pending', 'pending']);
     expect((await laneOf(id))?.due_at).toBe(running.clock.now());
+    const query = { nowMs: running.clock.now(), most: 8, isOrdered: false };
+    const due = await dueOf(database.db, { endpointId: id, except: [] }, query);
+    expect(due.map((delivery) => delivery.id)).toEqual([first!.id, second!.id]);
   });
 
   it('skips the waiting deliveries that are not chosen when it is enabled', async () => {

@@ -19,6 +19,8 @@ const LONGEST_QUIET_MS = 5_000;
 /** Rates per second to try, highest first. The test uses the first that the machine can serve. */
 const RATES = [500, 200, 50];
 const CARRIED_MS = 20;
+/** Maximum processor time of an event loop turn during a reload. */
+const MAX_TURN_MS = 20;
 /** Maximum number of rounds. Other programs slow down some rounds. A blocking reload would slow down all. */
 const MAX_ROUNDS = 8;
 const RELOADS = 3;
@@ -69,7 +71,7 @@ describe('a reload of the OpenAPI document of GitHub', () => {
   });
 
   it(
-    'adds little to the p99 of requests, and less than 10 ms to the longest event loop turn',
+    'adds little to the p99 of requests, less than 10 ms to the longest event loop turn, and blocks it for at most 20 ms',
     async () => {
       const load = await steadyLoad();
       const quiet = { waitMs: Infinity, turnMs: Infinity };
@@ -85,7 +87,9 @@ describe('a reload of the OpenAPI document of GitHub', () => {
       };
       // If other programs delay requests, the reload may delay them, too.
       const isUnnoticed = (): boolean =>
-        reloading.turnMs - quiet.turnMs < 10 && reloading.waitMs < 3 * quiet.waitMs + 20;
+        reloading.turnMs <= MAX_TURN_MS &&
+        reloading.turnMs - quiet.turnMs < 10 &&
+        reloading.waitMs < 3 * quiet.waitMs + 20;
       try {
         for (let round = 0; round < MAX_ROUNDS && !isUnnoticed(); round++) {
           const lastedMs = await measured(reloading, reload);

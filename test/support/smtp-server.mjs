@@ -13,6 +13,7 @@ const {
   auth = null,
   refuse = null,
   silent = false,
+  unconfirmed = false,
 } = JSON.parse(process.argv[2] ?? '{}');
 const write = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const refusal = (words, responseCode) => Object.assign(new Error(words), { responseCode });
@@ -46,7 +47,7 @@ const server = new SMTPServer({
         user: user ?? null,
         source: Buffer.concat(chunks).toString(),
       });
-      done();
+      if (!unconfirmed) done();
     });
   },
 });

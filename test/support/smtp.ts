@@ -17,6 +17,8 @@ export interface SmtpOptions {
   readonly refuse?: number;
   /** Takes connections and never greets. */
   readonly silent?: boolean;
+  /** Receives mails and never confirms them. */
+  readonly unconfirmed?: boolean;
 }
 
 /** A mail that it has taken. */
