@@ -1,7 +1,7 @@
 /** `npm test` reports its progress, its remaining time, and which tests it skipped and why. */
 import { describe, expect, it } from '@jest/globals';
-import { symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { spawnOwned, temporaryFolder } from './support/processes.js';
 import { inWords, progressLine } from './support/progress.js';
 import { MAX_QUARANTINED, summarise, type JestRun, type Quarantined } from './support/run-summary.js';
@@ -34,6 +34,20 @@ it('names a missing server and how to install it, and counts the skipped tests',
   expect(stderr).toMatch(/^Skipped \d+: needs Redis\.$/m);
   expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
   expect(code).toBe(0);
+});
+
+it('keeps the results of the files that have ended when the time is up', async () => {
+  const folder = temporaryFolder('stopped-run');
+  symlinkSync(resolve('test'), join(folder, 'test'));
+  const write = (name: string, text: string): void => writeFileSync(join(folder, `${name}.check.js`), text);
+  write('quick', "it('passes', () => {}); it('fails', () => expect(1).toBe(2));");
+  write('endless', "it('never ends', () => new Promise(() => {}), 60_000);");
+  const config = JSON.stringify({ rootDir: folder, testMatch: ['<rootDir>/*.check.js'], transform: {} });
+  const { code, stdout, stderr } = await runBare(['-w', '2', '--config', config], { TRAILGATE_TEST_SECONDS: '8' });
+  expect(stderr).toContain('The run took too long.');
+  expect(stdout).toMatch(/^Failed: .*quick\.check\.js: fails: /m);
+  expect(stdout.trimEnd().split('\n').at(-1)).toBe('1 passed, 1 failed');
+  expect(code).toBe(1);
 });
 
 it.each([
