@@ -187,9 +187,20 @@ const REDIRECTS = ['https://app.example.com/callback'];
     expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
-  it('on this machine is not fetched by default', async () => {
-    const url = await serve((_request, response) => response.end('{}'));
-    const fetched = new ClientDocuments(oauth.objects, oauth.clock).fetch(url);
-    await expect(fetched).rejects.toMatchObject({ reason: 'name_not_public' });
+  it('on this machine is not fetched by default, even if a public name resolves to it', async () => {
+    const url = new URL(await serve((_request, response) => response.end('{}')));
+    let connections = 0;
+    servers.at(-1)?.on('connection', () => (connections += 1));
+    const { objects, clock } = oauth;
+    const byName = new ClientDocuments(objects, clock).fetch(url.href);
+    await expect(byName).rejects.toMatchObject({ reason: 'name_not_public' });
+    const { resolve, tls } = local;
+    url.hostname = 'client.trailgate.dev';
+    const byAddress = new ClientDocuments(objects, clock, { resolve, tls }).fetch(url.href);
+    await expect(byAddress).rejects.toMatchObject({ reason: 'loopback' });
+    expect(connections).toBe(0);
+    url.hostname = 'localhost';
+    await documents.fetch(url.href).catch(() => undefined);
+    expect(connections).toBe(1);
   });
 });

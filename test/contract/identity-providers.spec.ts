@@ -1,4 +1,5 @@
 /** Sign-in with a real OpenID Connect provider: a callback is accepted only if all of it belongs to this sign-in. */
+import { hash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -63,15 +64,21 @@ describe('an identity provider', () => {
     expect((await signIn('ana', { ...TO_SIGN_IN, returnTo: '//evil.example' })).returnTo).toBe('/');
   });
 
-  it('gets PKCE, state and nonce, and the step token and code verifier stay secret', async () => {
+  it('gets PKCE, state and nonce, new for each sign-in, and the step token and code verifier stay secret', async () => {
     const { url, step } = await providers.begin('company', TO_SIGN_IN);
     const asked = new URL(url).searchParams;
+    const rows = await database.db.selectFrom('sign_in_step').selectAll().execute();
+    const { codeVerifier } = JSON.parse(rows[0]?.data ?? '') as { codeVerifier: string };
     expect(asked.get('code_challenge_method')).toBe('S256');
+    expect(asked.get('code_challenge')).toBe(hash('sha256', codeVerifier, 'base64url'));
+    expect(codeVerifier).toMatch(/^[\w-]{43,128}$/);
     expect(asked.get('state')).toMatch(/^[\w-]{43}$/);
     expect(asked.get('nonce')).toMatch(/^[\w-]{43}$/);
-    const rows = JSON.stringify(await database.db.selectFrom('sign_in_step').selectAll().execute());
-    expect(rows).not.toContain(step.token);
-    expect(url).not.toContain(JSON.parse(JSON.parse(rows)[0].data).codeVerifier);
+    expect(JSON.stringify(rows)).not.toContain(step.token);
+    expect(url).not.toContain(codeVerifier);
+    const again = new URL((await providers.begin('company', TO_SIGN_IN)).url).searchParams;
+    const names = ['state', 'nonce', 'code_challenge'];
+    expect(new Set(names.flatMap((name) => [asked.get(name), again.get(name)])).size).toBe(6);
   });
 
   it('may return the email address in the ID token', async () => {
@@ -146,7 +153,7 @@ describe('an identity provider', () => {
       expect(open.warnings).toMatchObject([{ event: 'identity_refused', provider: 'company' }]);
     });
 
-    it('with a code or a nonce of another sign-in', async () => {
+    it('with a code of another sign-in, because the code verifier does not match', async () => {
       const [mine, theirs] = [
         await providers.begin('company', TO_SIGN_IN),
         await providers.begin('company', TO_SIGN_IN),
@@ -154,20 +161,25 @@ describe('an identity provider', () => {
       const back = await idp.signIn(theirs.url, 'mallory');
       back.searchParams.set('state', new URL(mine.url).searchParams.get('state') ?? '');
       await expect(finish(mine.step.token, back.search)).rejects.toMatchObject(refused);
-      await expect(
-        signIn('ana', TO_SIGN_IN, () => undefined).then(async () => {
-          const { url, step } = await providers.begin('company', TO_SIGN_IN);
-          const own = await idp.signIn(url, 'ana');
-          const [row] = await database.db
-            .selectFrom('sign_in_step')
-            .selectAll()
-            .orderBy('expires_at', 'desc')
-            .execute();
-          const data = JSON.stringify({ ...JSON.parse(row?.data ?? ''), nonce: 'x'.repeat(43) });
-          await database.db.updateTable('sign_in_step').set({ data }).execute();
-          return await finish(step.token, own.search);
-        }),
-      ).rejects.toMatchObject(refused);
+      expect(open.warnings).toMatchObject([{ event: 'identity_refused', error: 'invalid_grant' }]);
+    });
+
+    it.each([
+      ['state', { reason: 'OAUTH_INVALID_RESPONSE' }],
+      ['nonce', { reason: 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' }],
+      ['code_challenge', { reason: 'OAUTH_RESPONSE_BODY_ERROR', error: 'invalid_grant' }],
+    ])('if the provider received the %s of another sign-in', async (name, why) => {
+      const [mine, theirs] = [
+        await providers.begin('company', TO_SIGN_IN),
+        await providers.begin('company', TO_SIGN_IN),
+      ];
+      const swapped = new URL(mine.url);
+      swapped.searchParams.set(name, new URL(theirs.url).searchParams.get(name) ?? '');
+      const back = await idp.signIn(swapped.href, 'ana');
+      await expect(finish(mine.step.token, back.search)).rejects.toMatchObject(refused);
+      expect(open.warnings).toMatchObject([{ event: 'identity_refused', ...why }]);
+      const own = await finish(theirs.step.token, (await idp.signIn(theirs.url, 'ana')).search);
+      expect(own.identity.subject).toBe('ana');
     });
 
     it('when it is used twice or comes from another browser', async () => {

@@ -7,9 +7,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { makeCertificate } from '../support/certificates.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 import { send, sendRaw } from '../support/http.js';
+import { newOperator } from '../support/panel-people.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { PanelBrowser } from '../support/signed-in.js';
 
 const PLANS = '/admin/v1/plans';
 const TARGETS = '/admin/v1/targets';
@@ -138,6 +140,16 @@ describeWithOpenssl('the admin listener with a certificate', () => {
     expect((await shown({ ALPNProtocols: ['h2', 'http/1.1'] })).alpn).toBe('http/1.1');
     const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
     await expect(shown(old)).rejects.toThrow(/protocol/i);
+  });
+
+  it('sets session cookies that browsers send only over HTTPS', async () => {
+    const { email, password } = await newOperator(trailgate);
+    const answer = await new PanelBrowser(trailgate.adminUrl).ask('POST', '/sign-in/password', { email, password });
+    const cookies = answer.headers['set-cookie'] ?? [];
+    expect(cookies.map((cookie) => cookie.split('=')[0])).toEqual(['__Host-tg_session', '__Host-tg_known']);
+    for (const cookie of cookies) {
+      expect(cookie.split('; ')).toEqual(expect.arrayContaining(['Path=/', 'Secure', 'HttpOnly', 'SameSite=Lax']));
+    }
   });
 
   it('does not serve plain HTTP, and keeps serving HTTPS afterward', async () => {

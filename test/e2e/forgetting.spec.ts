@@ -152,17 +152,22 @@ describeOnDatabases('a member', (kind) => {
     const { id } = await createMember();
     const owner = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } });
     const operator = await memberWithPassword(database, running, { isOperator: true });
-    for (const [{ email }, code] of [
-      [owner, 'forbidden'],
-      [operator, 'confirmation_required'],
+    const paths = [`/members/${id}/second-factor`, `/members/${id}`];
+    for (const [{ email }, code, statuses] of [
+      [owner, 'forbidden', [403, 403]],
+      [operator, 'confirmation_required', [204, 200]],
     ] as const) {
       const own = new PanelBrowser(running.url);
       await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
       running.clock.advance(11 * MINUTE_MS);
-      for (const path of [`/members/${id}`, `/members/${id}/second-factor`]) {
-        expect((await own.ask('DELETE', path)).json()).toMatchObject({ code });
-      }
+      for (const path of paths) expect((await own.ask('DELETE', path)).json()).toMatchObject({ code });
+      expect((await running.admin.request('GET', `/members/${id}`)).status).toBe(200);
+      await own.call('POST', '/confirmations', { password: GOOD_PASSWORD });
+      const confirmed = [];
+      for (const path of paths) confirmed.push((await own.ask('DELETE', path)).status);
+      expect([email, confirmed]).toEqual([email, statuses]);
     }
+    expect((await running.admin.request('GET', `/members/${id}`)).status).toBe(404);
   });
 
   it('can sign in with the password alone after an operator removed the second factor', async () => {

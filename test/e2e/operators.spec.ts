@@ -70,15 +70,41 @@ describeOnDatabases('operators', (kind) => {
   it('must sign in again when they get the role, and are refused after they lose it', async () => {
     const { id, email, own } = await signedIn();
     await running.admin.call('PATCH', `/members/${id}`, { is_operator: true });
-    expect((await own.ask('GET', '/members')).status).toBe(401);
+    expect((await own.ask('GET', '/members')).json()).toMatchObject({ code: 'session_ended' });
     await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
     expect((await own.ask('GET', '/members')).status).toBe(200);
     await running.admin.call('PATCH', `/members/${id}`, { is_operator: false });
+    expect((await own.ask('GET', '/members')).json()).toMatchObject({ code: 'session_ended' });
     await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
     expect((await own.ask('GET', '/members')).json()).toMatchObject({
       code: 'forbidden',
       required_roles: ['operator'],
     });
+  });
+
+  it.each<[string, (id: string) => Promise<unknown>]>([
+    ['disabled', (id) => running.admin.call('PATCH', `/members/${id}`, { status: 'disabled' })],
+    ['deleted', (id) => running.admin.call('DELETE', `/members/${id}`)],
+    ['signed out by another operator', (id) => running.admin.call('DELETE', `/members/${id}/sessions`)],
+    [
+      'given a new password by a reset link',
+      async (id) => {
+        const { link } = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
+        return await take(tokenOf(link), { password: 'nine quiet herons over the weir' });
+      },
+    ],
+  ])('who are %s are refused at the next request in every browser', async (_how, change) => {
+    const { id, email } = await memberWithPassword(database, running, { isOperator: true });
+    const browsers = [new PanelBrowser(running.url), new PanelBrowser(running.url)];
+    for (const own of browsers) {
+      await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+      expect((await own.ask('GET', '/members')).status).toBe(200);
+    }
+    await change(id);
+    for (const own of browsers) {
+      const refused = await own.ask('GET', '/members');
+      expect([refused.status, refused.json().code]).toEqual([401, 'session_ended']);
+    }
   });
 
   it('see the sessions of a member, and end all of them', async () => {
@@ -91,12 +117,15 @@ describeOnDatabases('operators', (kind) => {
   });
 
   it('create a password reset link, which ends the previous one', async () => {
-    const { id } = await signedIn();
+    const { id, own } = await signedIn();
     const first = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
     const second = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
     const password = 'nine quiet herons over the weir';
     expect((await take(tokenOf(first.link), { password })).status).toBe(410);
+    // The session ends when the link is used, not when it is created.
+    expect((await own.ask('GET', '/me')).status).toBe(200);
     expect((await take(tokenOf(second.link), { password })).status).toBe(200);
+    expect((await own.ask('GET', '/me')).json()).toMatchObject({ code: 'session_ended' });
   });
 
   it('get no link in a response if mail is configured, because the link is sent by mail', async () => {

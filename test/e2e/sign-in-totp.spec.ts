@@ -37,18 +37,22 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     return [answer.status, answer.json<{ code?: string; state?: string }>().code ?? answer.json().state];
   };
 
+  /** Sets up an authenticator app in a signed-in browser. */
+  const setUpApp = async (own: PanelBrowser) => {
+    const { secret: text } = await own.call<{ secret: string }>('POST', '/me/totp');
+    const key = fromBase32(text);
+    const code = codeAt(key, now());
+    const confirmed = await own.call<{ recovery_codes: string[] }>('POST', '/me/totp/confirm', { code });
+    running.clock.advance(MINUTE_MS);
+    return { key, recoveryCodes: confirmed.recovery_codes };
+  };
+
   /** Creates a member who has set up an authenticator app. */
   beforeEach(async () => {
     ({ id, email } = await memberWithPassword(database, running));
     const own = browser();
     await withPassword(own);
-    const { secret: text } = await own.call<{ secret: string }>('POST', '/me/totp');
-    secret = fromBase32(text);
-    const confirmed = await own.call<{ recovery_codes: string[] }>('POST', '/me/totp/confirm', {
-      code: codeAt(secret, now()),
-    });
-    codes = confirmed.recovery_codes;
-    running.clock.advance(MINUTE_MS);
+    ({ key: secret, recoveryCodes: codes } = await setUpApp(own));
   });
 
   it('creates no session after the password alone, and the cookie of that step opens nothing', async () => {
@@ -174,6 +178,41 @@ describeOnDatabases('a sign-in with a code', (kind) => {
       expect(await withFactor(own, body)).toEqual([422, 'validation_failed']);
     },
   );
+
+  it('accepts no old recovery code after new ones were made, even in a step that began before', async () => {
+    const own = browser();
+    await withPassword(own);
+    await withFactor(own, { code: codeAt(secret, now()) });
+    const [waiting, next] = [browser(), browser()];
+    await withPassword(waiting);
+    const made = await own.call<{ recovery_codes: string[] }>('POST', '/me/recovery-codes');
+    expect(made.recovery_codes).toHaveLength(10);
+    await withPassword(next);
+    expect(await withFactor(waiting, { recovery_code: codes[0] })).toEqual([401, 'invalid_credentials']);
+    expect(await withFactor(next, { recovery_code: codes[1] })).toEqual([401, 'invalid_credentials']);
+    expect(await withFactor(waiting, { recovery_code: made.recovery_codes[0] })).toEqual([200, 'signed_in']);
+    expect(await withFactor(next, { recovery_code: made.recovery_codes[1] })).toEqual([200, 'signed_in']);
+    expect(await own.call('GET', '/me/second-factor')).toMatchObject({ recovery_codes_left: 8 });
+  });
+
+  it('accepts no code of a removed app, neither in a step that began before nor with the next app', async () => {
+    const [own, waiting] = [browser(), browser()];
+    await withPassword(own);
+    await withFactor(own, { code: codeAt(secret, now()) });
+    await withPassword(waiting);
+    running.clock.advance(MINUTE_MS);
+    await own.call('DELETE', '/me/totp');
+    expect(await own.call('GET', '/me/second-factor')).toEqual({ offered: true, totp: false, recovery_codes_left: 0 });
+    expect(await withFactor(waiting, { code: codeAt(secret, now()) })).toEqual([401, 'invalid_credentials']);
+    expect(await withFactor(waiting, { recovery_code: codes[0] })).toEqual([401, 'invalid_credentials']);
+    const { key, recoveryCodes } = await setUpApp(own);
+    expect(await withFactor(waiting, { code: codeAt(secret, now()) })).toEqual([401, 'invalid_credentials']);
+    expect(await withFactor(waiting, { recovery_code: codes[0] })).toEqual([401, 'invalid_credentials']);
+    expect(await withFactor(waiting, { recovery_code: recoveryCodes[0] })).toEqual([200, 'signed_in']);
+    const next = browser();
+    await withPassword(next);
+    expect(await withFactor(next, { code: codeAt(key, now()) })).toEqual([200, 'signed_in']);
+  });
 
   it('needs no code after the app was removed, which the audit log records', async () => {
     const own = browser();

@@ -1,5 +1,7 @@
 /** Attacks on each step of the OAuth authorization server. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Browser, newVerifier, REDIRECT, stranger } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 import { send } from '../support/http.js';
@@ -186,10 +188,7 @@ describe('an OAuth client', () => {
   });
 
   it.each([
-    'https://127.0.0.1/client.json',
-    'https://[::1]/client.json',
     'https://169.254.169.254/latest/meta-data/',
-    'https://localhost/client.json',
     'https://internal/client.json',
     'https://10.0.0.1:8443/client.json',
     'https://user:pass@example.com/client.json',
@@ -200,6 +199,82 @@ describe('an OAuth client', () => {
     expect(response).toBeInstanceOf(Response);
     expect((response as Response).status).toBe(400);
     expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+
+  describe('that names URLs on this machine', () => {
+    let listeners: readonly Server[];
+    let port: number;
+    let connections: number;
+    beforeEach(async () => {
+      connections = 0;
+      const newListener = () =>
+        createServer((socket) => {
+          connections += 1;
+          socket.destroy();
+        });
+      const [ofIpv4, ofIpv6] = (listeners = [newListener(), newListener()]);
+      await once(ofIpv4!.listen(0, '127.0.0.1'), 'listening');
+      ({ port } = ofIpv4!.address() as AddressInfo);
+      await once(ofIpv6!.listen(port, '::1'), 'listening');
+    });
+    afterEach(() => {
+      for (const listener of listeners) listener.close();
+    });
+
+    /** Checks that nothing has connected, and that a connection would have been counted. */
+    async function expectNoConnection(): Promise<void> {
+      expect(connections).toBe(0);
+      await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
+      expect(connections).toBe(1);
+    }
+
+    it.each([
+      'https://127.0.0.1',
+      'https://[::1]',
+      'https://[::ffff:127.0.0.1]',
+      'https://localhost',
+      'https://localhost.',
+      'https://127.1',
+      'https://2130706433',
+      'https://0.0.0.0',
+      'http://127.0.0.1',
+      'http://localhost',
+    ])('has no metadata document fetched from %s', async (origin) => {
+      const id = `${origin}:${port}/client.json`;
+      const response = await world.ask(new Browser(), world.authorizeUrl(id, challenge));
+      expect([(response as Response).status, (response as Response).headers.get('location')]).toEqual([400, null]);
+      const { body } = await world.token(world.exchange(id, 'x', newVerifier().verifier));
+      expect(body.error).toMatch(/^invalid_client/);
+      await expectNoConnection();
+    });
+
+    it('has none of them fetched from the registration to the tokens', async () => {
+      const url = `https://localhost:${port}`;
+      const callback = `http://127.0.0.1:${port}/callback`;
+      const names = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri', 'jwks_uri', 'sector_identifier_uri'];
+      const more = ['initiate_login_uri', 'backchannel_logout_uri'];
+      const { status, body } = await world.register({
+        ...Object.fromEntries([...names, ...more].map((name) => [name, `${url}/${name}`])),
+        request_uris: [`${url}/request`],
+        redirect_uris: [callback],
+      });
+      expect(status).toBe(201);
+      const owner = String(body['client_id']);
+      const { verifier, challenge: own } = newVerifier();
+      const asked = { redirect_uri: callback };
+      const byReference = { ...asked, request_uri: `${url}/request` };
+      const refused = await world.ask(new Browser(), world.authorizeUrl(owner, own, byReference));
+      expect((refused as Response).headers.get('location')).toContain('error=request_uri_not_supported');
+      const browser = new Browser();
+      const id = String(await world.ask(browser, world.authorizeUrl(owner, own, asked)));
+      const back = (await world.comeBack(browser, await world.approve(id, accountId))) as Response;
+      const location = new URL(back.headers.get('location') ?? '');
+      expect(`${location.origin}${location.pathname}`).toBe(callback);
+      const code = location.searchParams.get('code') ?? '';
+      const exchange = { ...world.exchange(owner, code, verifier), ...asked };
+      expect((await world.token(exchange)).status).toBe(200);
+      await expectNoConnection();
+    });
   });
 });
 

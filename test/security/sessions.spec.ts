@@ -45,6 +45,30 @@ describeOnDatabases('a session', (kind) => {
     expect(answer.json()).toMatchObject({ state: 'signed_in', me: { member: { email, has_password: true } } });
   });
 
+  it('has Secure cookies with the prefix __Host- behind an HTTPS URL, and accepts no cookie without the prefix', async () => {
+    const secure = await startAdmin(database, { settings: { url: 'https://admin.example.com' } });
+    try {
+      const { email } = await memberWithPassword(database, secure);
+      const own = new PanelBrowser(secure.url);
+      const answer = await own.ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+      expect(answer.headers['set-cookie']).toEqual([
+        expect.stringMatching(/^__Host-tg_session=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/),
+        expect.stringMatching(/^__Host-tg_known=[\w.-]+; Path=\/; Max-Age=\d+; Secure; HttpOnly; SameSite=Lax$/),
+      ]);
+      expect(await codeOf(own)).toEqual([200, '']);
+      const plain = new PanelBrowser(secure.url);
+      plain.cookies.set('tg_session', own.cookies.get('__Host-tg_session') ?? '');
+      expect(await codeOf(plain)).toEqual([401, 'missing_credentials']);
+      // Browsers ignore a deletion without the attributes that the prefix requires.
+      const ended = await own.ask('POST', '/sign-out');
+      expect(ended.headers['set-cookie']).toEqual([
+        '__Host-tg_session=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Lax',
+      ]);
+    } finally {
+      await secure.close();
+    }
+  });
+
   it('gets a new secret with each sign-in, and the previous session of the browser ends', async () => {
     const { browser: own, email } = await signedIn();
     const before = own.cookies.get('tg_session') ?? '';

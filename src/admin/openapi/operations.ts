@@ -304,7 +304,7 @@ export const OPERATIONS = {
       '/sign-in/second-factor',
       open,
       'Complete a sign-in with a code of the authenticator app or a recovery code',
-      { problems: ['cross_site_request', 'sign_in_ended'] },
+      { problems: ['cross_site_request', 'forbidden', 'sign_in_ended'] },
     ),
   }),
   ...withTag('Passkey', {

@@ -123,7 +123,7 @@ export function openMembers(
       return new Passkeys({ database, clock, steps, log, ways, party, notices });
     },
     secondFactors,
-    secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, clock),
+    secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, ways, clock),
     links: new LinkUse(database, clock, sessions, newPasswords, signIn, offeredWays, notices),
     firstOwner: new FirstOwner(database, clock, store),
     accountMembers: new AccountMembers(database, clock, accessChanges),

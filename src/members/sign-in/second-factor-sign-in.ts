@@ -5,6 +5,7 @@
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
 import { Problem } from '../../platform/problems/errors.js';
+import type { SignInMethods } from '../sign-in-methods.js';
 import type { CountedAttempt, SignInAttempts } from './attempts.js';
 import type { KnownBrowsers } from './known-browsers.js';
 import type { SecondFactors, ShownFactor } from './second-factors.js';
@@ -19,6 +20,7 @@ export class SecondFactorSignIn {
     private readonly attempts: SignInAttempts,
     private readonly knownBrowsers: KnownBrowsers,
     private readonly signIn: SignIn,
+    private readonly ways: SignInMethods,
     private readonly clock: Clock,
   ) {}
 
@@ -31,11 +33,13 @@ export class SecondFactorSignIn {
    * Completes a sign-in and starts the session.
    * @throws Problem `invalid_credentials` for a wrong or used code, `too_many_failed_attempts`
    * @throws Problem `sign_in_ended` after five attempts or if the step has expired
+   * @throws Problem `forbidden` if passwords were disabled after the password was verified
    * @throws Problem `resource_not_found` if the member no longer exists
    */
   async finish(stepToken: string | undefined, shown: ShownFactor, browser: Browser): Promise<SignedInMember> {
     const { memberId, data } = await this.steps.attempt(stepToken, 'second_factor');
     if (memberId === null) throw new Error('a second factor is somebody’s');
+    if (data.method === 'password') this.ways.checkOffered('passwords');
     const secondFactor = 'recoveryCode' in shown ? 'recovery_code' : 'totp';
     if (!(await this.isRight(memberId, shown, browser))) {
       this.signIn.noteRefused(memberId, data.method, browser, secondFactor);
