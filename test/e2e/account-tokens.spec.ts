@@ -79,6 +79,18 @@ describeOnDatabases('an account token', (kind) => {
     expect((await listKeysWith(secret)).status).toBe(200);
   });
 
+  it('is accepted until the moment of its expiration, and refused from then on', async () => {
+    const { id, secret } = await newToken({ expires_at: inDays(1) });
+    const statusShown = async () => {
+      const list = await running.admin.call<{ data: Token[] }>('GET', `/accounts/${accountId}/tokens?limit=100`);
+      return list.data.find((token) => token.id === id)?.status;
+    };
+    running.clock.advance(DAY_MS - 1);
+    expect([(await listKeysWith(secret)).status, await statusShown()]).toEqual([200, 'active']);
+    running.clock.advance(1);
+    expect([(await listKeysWith(secret)).status, await statusShown()]).toEqual([401, 'expired']);
+  });
+
   it('is refused from an address outside its allowed_ips', async () => {
     const { secret } = await newToken({ allowed_ips: ['192.0.2.0/24'] });
     const answer = await listKeysWith(secret);

@@ -1,12 +1,14 @@
 /** `npm start` on a new machine: what it prints works, and its data is there at the next start. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import { copyFileSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { createInterface } from 'node:readline';
 import { basename, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { parse, stringify } from 'yaml';
-import { describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
+import { describeWithCurl, describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { newDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type Exit } from '../support/processes.js';
@@ -14,6 +16,8 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 
 const MAIN = resolve('dist/main.js');
 const SEEDED_CUSTOMERS = 10_000;
+/** Environment for `curl`, without a proxy or a configuration file of the user. */
+const CURL_ENV = { PATH: process.env['PATH'] ?? '' };
 
 interface CustomerPage {
   readonly data: readonly { readonly id: string }[];
@@ -143,11 +147,20 @@ describe('on a machine with nothing but Node', () => {
   });
   afterAll(() => first.stop());
 
-  it('the printed curl line can be pasted, and returns customers and rate limit headers', async () => {
+  it('the printed curl line has the URL and the key, which return customers and rate limit headers', async () => {
     expect(first.curl).toMatch(
       /^curl -i 'http:\/\/\S+\/api\/v1\/customers\?limit=10' -H 'Authorization: Bearer tg_live_\w{36}'$/,
     );
     page = expectFirstAnswer(await get(first.url, first.key));
+  });
+
+  describeWithCurl('in a shell', () => {
+    it('the printed curl line returns the customers with 200', async () => {
+      const { stdout } = await promisify(execFile)('sh', ['-c', first.curl], { env: CURL_ENV });
+      const [head = '', body = ''] = stdout.split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 200 /);
+      expect(JSON.parse(body)).toMatchObject({ data: page.data });
+    });
   });
 
   it('the printed URLs and the admin token work', async () => {

@@ -111,6 +111,37 @@ it("the calls of an OAuth client and of the account's API keys share one limit",
   expect(await call()).toContain('rate_limited');
 });
 
+it('an OAuth client is refused from an address outside the allowed_ips of its key within a second', async () => {
+  const account = await world.newAccount();
+  const { access_token: token } = await world.authorize(account);
+  const { access_token: other } = await world.authorize(account);
+  const [key] = await keysOf(account);
+  expect((await world.listTools(token)).status).toBe(200);
+  await world.trailgate.admin.updateKey(key?.id ?? '', { allowed_ips: ['192.0.2.0/24'] });
+  await eventually('it is refused', async () => (await world.listTools(token)).status === 403, 1_000);
+  expect(await (await world.listTools(token)).json()).toMatchObject({ status: 403, code: 'ip_not_allowed' });
+  expect((await world.listTools(other)).status).toBe(200);
+  await world.trailgate.admin.updateKey(key?.id ?? '', { allowed_ips: ['127.0.0.0/8', '::1'] });
+  await eventually('it is accepted', async () => (await world.listTools(token)).status === 200, 1_000);
+});
+
+it('the limits of the key of an OAuth client apply to that client alone', async () => {
+  const account = await world.newAccount();
+  const { access_token: token } = await world.authorize(account);
+  const { access_token: other } = await world.authorize(account);
+  const [key] = await keysOf(account);
+  await world.trailgate.admin.updateKey(key?.id ?? '', { limits: { month: 2 } });
+  const call = async (by: string) =>
+    JSON.stringify(await (await world.send(by, 'tools/call', { name: 'list_customers', arguments: {} })).json());
+  const reached = world.backend.requests.length;
+  for (let round = 0; round < 2; round++) expect(await call(token)).not.toContain('isError');
+  const refused = await call(token);
+  expect(refused).toContain('quota_exceeded');
+  expect(refused).toContain('key-month');
+  expect(await call(other)).not.toContain('isError');
+  expect(world.backend.requests.length).toBe(reached + 3);
+});
+
 it('no code, token or authorization request ID of an OAuth client is stored in plain text', async () => {
   const { clientId, code, verifier, id } = await world.code(accountId);
   const { body } = await world.token(world.exchange(clientId, code, verifier));

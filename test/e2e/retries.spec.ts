@@ -1,8 +1,10 @@
 /** Retries after failures of a target: safe requests only, within a budget, never after a byte of the response. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { startRawBackend, type RawBackend } from '../support/backend.js';
+import { Readable } from 'node:stream';
+import { startBackend, startRawBackend, type Backend, type RawBackend } from '../support/backend.js';
 import { expectProblem } from '../support/problem.js';
 import { freePort } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
@@ -19,16 +21,22 @@ let gateway: Proxied;
 let targets: [RawBackend, RawBackend];
 /** First lines of all requests, in order of arrival, over both targets. */
 let arrivals: string[];
+/** Index of the target that received each of them. */
+let receivers: number[];
 /** Handler of a target. */
 let answer: (socket: Socket) => unknown;
+/** A target that reads whole requests. */
+let reader: Backend;
 
-async function startTarget(): Promise<RawBackend> {
+/** Starts a target that handles a request when its head has arrived. */
+async function startTarget(index: number): Promise<RawBackend> {
   return startRawBackend((socket) => {
     let head = '';
     socket.on('data', (bytes) => {
       head += bytes.toString('latin1');
       if (!head.includes('\r\n\r\n')) return;
       arrivals.push(head.slice(0, head.indexOf(' HTTP/1.1')));
+      receivers.push(index);
       head = '';
       answer(socket);
     });
@@ -36,7 +44,8 @@ async function startTarget(): Promise<RawBackend> {
 }
 
 beforeAll(async () => {
-  targets = [await startTarget(), await startTarget()];
+  targets = [await startTarget(0), await startTarget(1)];
+  reader = await startBackend((_request, response) => response.end('ok'));
   const both = targets.map(({ url }) => url);
   // No ejection, so that every request meets the failure.
   const ejection = { failures: 0 };
@@ -46,7 +55,7 @@ beforeAll(async () => {
       services: {
         backend: { ejection },
         stubborn: { targets: both, ejection, retries: { most: 0 } },
-        half: { targets: [`http://127.0.0.1:${await freePort()}`, both[0]], ejection, retries: { budget: 1 } },
+        half: { targets: [`http://127.0.0.1:${await freePort()}`, reader.url], ejection, retries: { budget: 1 } },
         budget: { targets: both, ejection },
         single: { targets: [both[0]] },
       },
@@ -68,9 +77,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   for (const target of targets) await target.stop();
+  await reader.stop();
 });
 beforeEach(() => {
   arrivals = [];
+  receivers = [];
+  reader.requests.length = 0;
   answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
 });
 
@@ -85,37 +97,59 @@ function failFirst(act: (socket: Socket) => unknown): void {
   };
 }
 
+/** Expects that the two attempts of a request went to different targets. */
+function expectOtherTarget(): void {
+  expect(receivers.toSorted()).toEqual([0, 1]);
+}
+
+/** Returns the number of retries of a service with an outcome so far. */
+async function retriesOf(service: string, outcome: string): Promise<number | undefined> {
+  const metrics = seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text);
+  return metrics.get(`trailgate_upstream_retries_total{service="${service}",outcome="${outcome}"}`);
+}
+
+/** Returns a hash as `RecordedRequest` has it. */
+const sha256 = (body: Buffer): string => createHash('sha256').update(body).digest('hex');
+
 describe('the gateway retries', () => {
   it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'QUERY'])(
-    '%s without a body after a reset before any response',
+    '%s without a body at the other target after a reset before any response',
     async (method) => {
       failFirst((socket) => socket.resetAndDestroy());
       const path = method === 'GET' ? '/open' : '/half';
       expect((await gateway.send(path, { method, headers: BODYLESS })).status).toBe(200);
       expect(arrivals).toEqual([`${method} ${path}`, `${method} ${path}`]);
+      expectOtherTarget();
     },
   );
 
   it.each<[string, (socket: Socket) => unknown]>([
     ['closed', (socket) => socket.end()],
     ['garbage', (socket) => socket.end('\0garbage\r\n\r\n')],
-  ])('GET after a target sent no HTTP response: %s', async (_what, act) => {
+  ])('GET at the other target after a target sent no HTTP response: %s', async (_what, act) => {
     failFirst(act);
     expect((await gateway.send('/open')).text).toBe('ok');
     expect(arrivals).toHaveLength(2);
+    expectOtherTarget();
   });
 
-  it('a POST whose connection never opened', async () => {
-    const bodies: string[] = [];
-    answer = (socket) => {
-      bodies.push('seen');
-      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
-    };
-    for (let index = 0; index < 20; index++) {
-      const { status, text } = await gateway.send('/half', { method: 'POST', body: { index } });
+  it.each<[string, (body: Buffer) => Buffer | Readable]>([
+    ['Content-Length', (body) => body],
+    ['chunks', (body) => Readable.from(body.toString('latin1').match(/[^]{1,50000}/g) ?? [])],
+  ])('a POST whose connection never opened, with its whole body in %s', async (_framing, bodyOf) => {
+    const before = (await retriesOf('half', 'answered')) ?? 0;
+    // Each request fails first with a probability of one half.
+    const bodies = Array.from({ length: 20 }, (_, index) =>
+      Buffer.alloc(1 + index ** 4, String.fromCharCode(97 + index)),
+    );
+    for (const body of bodies) {
+      const headers = { 'Content-Type': 'application/octet-stream' };
+      const { status, text } = await gateway.send('/half', { method: 'POST', headers, body: bodyOf(body) });
       expect([status, text]).toEqual([200, 'ok']);
     }
-    expect(arrivals).toEqual(Array.from({ length: 20 }, () => 'POST /half'));
+    expect(reader.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(bodies.map(() => 'POST /half'));
+    expect(reader.requests.map(({ bodySha256 }) => bodySha256)).toEqual(bodies.map(sha256));
+    expect(await retriesOf('half', 'answered')).toBeGreaterThan(before);
   });
 });
 
@@ -181,11 +215,8 @@ it('retries stay within the budget of 20 percent when every request fails', asyn
   }
   expect(arrivals.length).toBeLessThanOrEqual(1.2 * requests + FIRST_RETRIES);
   expect(arrivals.length).toBeGreaterThanOrEqual(1.19 * requests);
-  const metrics = seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text);
-  const retries = (outcome: string) =>
-    metrics.get(`trailgate_upstream_retries_total{service="budget",outcome="${outcome}"}`);
-  expect(retries('answered')).toBe(0);
-  expect(retries('over_budget')).toBeGreaterThan(requests / 2);
+  expect(await retriesOf('budget', 'answered')).toBe(0);
+  expect(await retriesOf('budget', 'over_budget')).toBeGreaterThan(requests / 2);
 });
 
 describe('an ejected target', () => {
@@ -205,19 +236,27 @@ describe('an ejected target', () => {
     await once(deaf.listen(0, '127.0.0.1'), 'listening');
     const { port } = deaf.address() as AddressInfo;
     const own = await startProxied({
-      targets: [`https://127.0.0.1:${port}`, targets[1].url],
+      targets: [`https://127.0.0.1:${port}`, reader.url],
       config: { services: { backend: { ejection: { failures: 3 }, timeouts: { connect: '1m' } } } },
     });
     try {
       const isOpening = new Promise<void>((resolve) => (opening = resolve));
-      const post = () => own.send('/customers', { method: 'POST', body: {} });
+      const bodies: string[] = [];
+      const post = () => {
+        const body = JSON.stringify({ name: 'x'.repeat(10_000 * bodies.length) });
+        bodies.push(body);
+        return own.send('/customers', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+      };
       const first = [post(), post()];
       await isOpening;
       isSilent = false;
       // Each that fails at once takes the place of one that waits, so that at last one waits for the silent connection.
       const all = await Promise.all([...first, ...Array.from({ length: 8 }, post)]);
       expect(all.map(({ status }) => status)).toEqual(all.map(() => 200));
-      expect(arrivals).toEqual(all.map(() => 'POST /customers'));
+      expect(reader.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(all.map(() => 'POST /customers'));
+      // The requests are concurrent, so their order is not defined.
+      const hashes = reader.requests.map(({ bodySha256 }) => bodySha256).toSorted();
+      expect(hashes).toEqual(bodies.map((body) => sha256(Buffer.from(body))).toSorted());
     } finally {
       await own.stop();
     }

@@ -20,6 +20,8 @@ import { TurnedClock } from '../support/turned-clock.js';
 const SOON_MS = 1_000;
 /** The stated bound while the message bus is down. */
 const BOUND_MS = 10_000;
+/** The shortest overlap of a rotation. */
+const OVERLAP_SECONDS = 3_600;
 
 describeWithOwnRedisAndPostgres('two processes', () => {
   let backend: Backend;
@@ -130,6 +132,7 @@ describeWithOwnRedisAndPostgres('two processes', () => {
     const rotated = await one.admin.rotateKey(key.id);
     for (const running of [one, two]) expect((await call(running, rotated.secret)).status).toBe(200);
     await inForce(SOON_MS, refusedWith('expired_api_key'));
+    for (const running of [one, two]) expect((await call(running, rotated.secret)).status).toBe(200);
   });
 
   it('accept a new key at once', async () => {
@@ -159,5 +162,23 @@ describeWithOwnRedisAndPostgres('two processes', () => {
     await waitForBus();
     await one.admin.revokeKey(next.id);
     await inForce(SOON_MS, refusedWith('revoked_api_key'), next.secret);
+  });
+
+  // The last test, because it turns the clock further than any other.
+  it('accept both secrets during the overlap of a rotation, and only the new one afterwards', async () => {
+    await warmKey();
+    const rotated = await one.admin.rotateKey(key.id, OVERLAP_SECONDS);
+    expect(rotated.secret).not.toBe(key.secret);
+    const statuses = (secret: string) =>
+      Promise.all([one, two].map(async (running) => (await call(running, secret)).status));
+    expect(await statuses(rotated.secret)).toEqual([200, 200]);
+    expect(await statuses(key.secret)).toEqual([200, 200]);
+    const endMs = Date.parse((await one.admin.getKey(key.id)).previous_secret_expires_at ?? '');
+    clock.stopAt(endMs - 1_000);
+    expect(await statuses(key.secret)).toEqual([200, 200]);
+    // The API shows whole seconds.
+    clock.stopAt(endMs + 1_000);
+    await inForce(SOON_MS, refusedWith('expired_api_key'));
+    expect(await statuses(rotated.secret)).toEqual([200, 200]);
   });
 });

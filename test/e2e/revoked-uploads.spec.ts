@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { connect } from 'node:http2';
+import { connect as connectSocket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
 import { makeCertificate } from '../support/certificates.js';
@@ -57,6 +58,13 @@ const cuts = async (code: string): Promise<string | undefined> =>
 
 const arrived = (index = 0): number => gateway.backend.requests[index]?.bodyBytes ?? 0;
 
+/** Waits until the backend sees that an upload was aborted. Returns the index of its request. */
+async function abortedUpload(): Promise<number> {
+  const index = () => gateway.backend.requests.findIndex(({ aborted }) => aborted);
+  await eventually('the backend sees it', () => index() >= 0, SOON_MS);
+  return index();
+}
+
 describe('an upload over HTTP/1.1', () => {
   beforeAll(async () => {
     gateway = await startProxied({ own: true, backendOptions: { atOnce: true } });
@@ -83,13 +91,15 @@ describe('an upload over HTTP/1.1', () => {
     await gateway.trailgate.admin.revokeKey(key.id);
     expect(await answer).toMatchObject({ status: 401, code: 'revoked_api_key' });
     expect(quietMsSince(startedMs)).toBeLessThan(SOON_MS);
-    await eventually('the backend sees it', () => gateway.backend.requests.some(({ aborted }) => aborted), SOON_MS);
+    const aborted = await abortedUpload();
+    const received = arrived(aborted);
     await closed;
     expect(quietMsSince(startedMs)).toBeLessThan(CLOSED_MS + SOON_MS);
 
-    const index = gateway.backend.requests.findIndex(({ aborted }) => !aborted);
+    const index = gateway.backend.requests.findIndex((each) => !each.aborted);
     const before = arrived(index);
     await eventually('the other flows', () => arrived(index) > before + 10_000);
+    expect(arrived(aborted)).toBe(received);
     const answered = once(lasting, 'response') as Promise<[IncomingMessage]>;
     clearInterval(timers.pop());
     lasting.end();
@@ -98,6 +108,30 @@ describe('an upload over HTTP/1.1', () => {
     expect(await cuts('revoked_api_key')).toMatch(/ 1$/);
     const line = gateway.trailgate.logs().find(({ api_key_id, event }) => event === 'request' && api_key_id === key.id);
     expect(line).toMatchObject({ status: 401, code: 'revoked_api_key' });
+  });
+
+  it('sends no more bytes to the backend once its key is revoked, even if the client keeps sending', async () => {
+    gateway.answerWith((request) => void request.resume());
+    await newKey();
+    // Node's HTTP client stops when the gateway ends its side of the connection.
+    const socket = connectSocket({ host: '127.0.0.1', port: gateway.port, allowHalfOpen: true }).resume();
+    socket.on('error', () => undefined);
+    try {
+      const fields = `Host: a\r\nAuthorization: Bearer ${key.secret}\r\nTransfer-Encoding: chunked`;
+      socket.write(`PUT /api/v1/files/a HTTP/1.1\r\n${fields}\r\n\r\n`);
+      const piece = `3e8\r\n${'x'.repeat(1_000)}\r\n`;
+      timers.push(setInterval(() => socket.writable && socket.write(piece), 20));
+      await eventually('it flows', () => arrived() > 10_000);
+      await gateway.trailgate.admin.revokeKey(key.id);
+      const received = arrived(await abortedUpload());
+      const sent = () => socket.bytesWritten - socket.writableLength;
+      const sentBefore = sent();
+      // The gateway reads the rest of the body for two seconds.
+      await eventually('the client sends more', () => sent() > sentBefore + 3_000);
+      expect(gateway.backend.requests.map(({ bodyBytes }) => bodyBytes)).toEqual([received]);
+    } finally {
+      socket.destroy();
+    }
   });
 
   it('gets 403 when its account is suspended, even if the backend reads nothing', async () => {
@@ -215,10 +249,12 @@ describeWithOpenssl('an upload over HTTP/2', () => {
       await gateway.trailgate.admin.revokeKey(keys[0]?.id ?? '');
       expect((await answered)[0][':status']).toBe(401);
       await eventually('its stream ends', () => uploads[0]?.closed === true, CLOSED_MS);
-      await eventually('the backend sees it', () => gateway.backend.requests.some(({ aborted }) => aborted), SOON_MS);
-      const index = gateway.backend.requests.findIndex(({ aborted }) => !aborted);
+      const aborted = await abortedUpload();
+      const received = arrived(aborted);
+      const index = gateway.backend.requests.findIndex((each) => !each.aborted);
       const before = arrived(index);
       await eventually('the other flows', () => arrived(index) > before + 10_000);
+      expect(arrived(aborted)).toBe(received);
       expect([uploads[1]?.closed, session.destroyed]).toEqual([false, false]);
     } finally {
       session.destroy();

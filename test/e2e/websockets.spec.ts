@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { seriesOf } from '../support/metrics-text.js';
+import { expectProblem, parseAnswer } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 import type { RunningTrailgate } from '../support/program.js';
 import { acquireTrailgate } from '../support/shared-program.js';
@@ -229,6 +230,20 @@ describe('a WebSocket through the gateway', () => {
       await ended;
     }
     expect(backend.handshakes.length).toBe(before);
+  });
+
+  it('gets 404 on a path without an operation, and does not reach the backend', async () => {
+    const [plain, handshakes, before] = [backend.plainRequests, backend.handshakes.length, await counted()];
+    for (const path of ['/nowhere', '/live', '/live/a/b', '/LIVE/a']) {
+      const { head, received, ended } = await open(path, [authorized(), 'Connection: close']);
+      await ended;
+      const answer = parseAnswer(`${head}\r\n\r\n${received().toString('latin1')}`);
+      expectProblem(answer, 'route_not_found');
+      expect(answer.headers).not.toHaveProperty('upgrade');
+      expect(answer.headers).not.toHaveProperty('sec-websocket-accept');
+    }
+    expect([backend.plainRequests, backend.handshakes.length]).toEqual([plain, handshakes]);
+    expect(await counted()).toBe(before);
   });
 
   // RFC 6455 section 4.4: the client may try again with a version that the refusal names.

@@ -7,6 +7,9 @@ import { startPanel, type RunningPanel } from '../support/panel.js';
 import { send } from '../support/http.js';
 import { memberWithPassword, newMember, signInAt } from '../support/signed-in.js';
 
+const SECRET = /tga_[0-9A-Za-z]{36}/;
+const DAY_MS = 86_400_000;
+
 describeWithChromium('the access tokens page', () => {
   let panel: RunningPanel;
   let browser: Browser;
@@ -42,6 +45,8 @@ describeWithChromium('the access tokens page', () => {
     const headers = { Authorization: `Bearer ${secret}` };
     return (await send(url, { method, headers, ...(body === undefined ? {} : { body }) })).status;
   };
+  const dayIn = (days: number, timeZone: string): string =>
+    new Intl.DateTimeFormat('sv-SE', { timeZone }).format(panel.clock.now() + days * DAY_MS);
   const row = (name: string) => page.getByRole('main').getByRole('listitem').filter({ hasText: name });
   const dialog = () => page.getByRole('dialog');
   const create = async (name: string): Promise<string> => {
@@ -50,7 +55,7 @@ describeWithChromium('the access tokens page', () => {
     await dialog().getByLabel('Admin').check();
     await dialog().getByRole('button', { name: 'Create token' }).click();
     await dialog().getByText('Copy your secret now').waitFor();
-    return /tga_[0-9A-Za-z]{36}/.exec((await dialog().textContent()) ?? '')?.[0] ?? '';
+    return SECRET.exec((await dialog().textContent()) ?? '')?.[0] ?? '';
   };
   const store = async (): Promise<void> => {
     await dialog().getByLabel("I've saved this secret").check();
@@ -102,7 +107,8 @@ describeWithChromium('the access tokens page', () => {
     expect(await page.getByRole('button', { name: 'Revoke Pipeline' }).count()).toBe(0);
   });
 
-  it('shows an error at the field, and offers dates of at least the next 363 days', async () => {
+  it('shows an error at the field, and offers the dates of the next 365 days', async () => {
+    await page.clock.setSystemTime(panel.clock.now());
     await enter('access-tokens/new', 'owner');
     await dialog().getByLabel('Name').fill('CI');
     await dialog().getByLabel('Allowed IP addresses').fill('nowhere');
@@ -110,8 +116,7 @@ describeWithChromium('the access tokens page', () => {
     await dialog().getByText('Enter addresses such as 203.0.113.7').waitFor();
     await dialog().getByLabel('Custom date').check();
     const last = (await dialog().getByLabel('Last day').getAttribute('max')) ?? '';
-    const days = (Date.parse(last) - panel.clock.now()) / 86_400_000;
-    expect(days).toBeGreaterThan(363);
+    expect(last).toBe(dayIn(365, (await panel.admin.getAccount(accountId)).time_zone));
   });
 
   it('is hidden from viewers, and names the creators of tokens who have left', async () => {
@@ -131,6 +136,28 @@ describeWithChromium('the access tokens page', () => {
     await page.goto(`${panel.site}/${accountId}/access-tokens`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(await page.getByRole('heading', { name: 'Access tokens' }).count()).toBe(0);
+  });
+
+  // Behind the tests that need today's date, because it turns the clock by a year.
+  it('creates a token that is accepted until the end of its last day, and refused afterwards', async () => {
+    const timeZone = 'Pacific/Kiritimati';
+    accountId = (await panel.admin.createAccount({ plan: 'starter', time_zone: timeZone })).id;
+    await page.clock.setSystemTime(panel.clock.now());
+    await enter('access-tokens/new', 'owner');
+    await dialog().getByLabel('Name').fill('Last day');
+    await dialog().getByLabel('Custom date').check();
+    // The last day that the form offers must be one that the API accepts.
+    const lastDay = (await dialog().getByLabel('Last day').getAttribute('max')) ?? '';
+    await dialog().getByLabel('Last day').fill(lastDay);
+    await dialog().getByRole('button', { name: 'Create token' }).click();
+    await dialog().getByText('Copy your secret now').waitFor();
+    const secret = SECRET.exec((await dialog().textContent()) ?? '')?.[0] ?? '';
+    // The last second of that day, 14 hours ahead of UTC.
+    const endMs = Date.parse(`${lastDay}T23:59:59+14:00`);
+    panel.clock.advance(endMs - 1 - panel.clock.now());
+    expect(await statusOf(secret)).toBe(200);
+    panel.clock.advance(1);
+    expect(await statusOf(secret)).toBe(401);
   });
 
   it('causes no browser errors or policy violations', () => {

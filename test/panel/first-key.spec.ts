@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { startDemo, type RunningDemo } from '../support/demo.js';
-import { describeWithChromium } from '../support/describe-with.js';
+import { describeWithChromium, describeWithCurl } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
@@ -22,6 +22,8 @@ describeWithChromium('the first key', () => {
   let browser: Browser;
   let page: Page;
   const secrets: string[] = [];
+  /** Command that the page shows with the secret. */
+  let curlLine = '';
 
   beforeAll(async () => {
     // With all animations, as users without reduced motion see it.
@@ -92,7 +94,12 @@ describeWithChromium('the first key', () => {
     await page.getByRole('button', { name: 'Create key' }).click();
     const secret = await shownSecret();
     // The page requests the URL of the API once there is a secret.
-    await page.getByRole('dialog').getByText(`curl -H "Authorization: Bearer ${secret}"`).waitFor();
+    const curl = page.getByRole('dialog').getByText(`curl -H "Authorization: Bearer ${secret}"`);
+    await curl.waitFor();
+    await page.getByRole('button', { name: 'Copy: Test with curl' }).click();
+    await page.getByRole('button', { name: 'Copy: Test with curl' }).getByText('Copied').waitFor();
+    curlLine = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(curlLine).toBe(await curl.textContent());
     expect((await call(secret)).status).toBe(200);
     await page.getByRole('button', { name: 'Copy: .env file' }).click();
     await page.getByRole('button', { name: 'Copy: .env file' }).getByText('Copied').waitFor();
@@ -110,6 +117,17 @@ describeWithChromium('the first key', () => {
     const used = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'Booking widget' }) });
     // Once by this test, once by the program with the `.env` file.
     await used.getByRole('cell').nth(1).getByText('2', { exact: true }).waitFor();
+  });
+
+  // After Usage, which counts the calls so far.
+  describeWithCurl('in a shell', () => {
+    it('calls the API with the curl line that the page shows', async () => {
+      const line = `${curlLine} --silent --show-error --write-out '\n%{http_code}'`;
+      const { stdout } = await promisify(execFile)('sh', ['-c', line], { env: { PATH: process.env['PATH'] ?? '' } });
+      const [body = '', status] = stdout.split(/\n(?=\d+$)/);
+      expect(status).toBe('200');
+      expect(JSON.parse(body)).toMatchObject({ data: expect.any(Array) });
+    });
   });
 
   it('is rotated, and the old secret keeps working', async () => {

@@ -14,6 +14,7 @@ import {
   findPrometheus,
   findRedisServer,
   findSlowHttpTest,
+  onPath,
   postgresIsAvailable,
   redisIsAvailable,
 } from './servers.js';
@@ -64,6 +65,9 @@ export const describeWithOpenssl = unless(hasOpenssl, 'needs openssl');
 
 /** For tests behind nginx. */
 export const describeWithNginx = unless(findNginx() !== null, 'needs nginx');
+
+/** For tests that run the `curl` lines that users copy. */
+export const describeWithCurl = unless(onPath('curl') !== null, 'needs curl');
 
 /** For tests that attack with `slowhttptest`. */
 export const describeWithSlowHttpTest = unless(findSlowHttpTest() !== null, 'needs slowhttptest');
