@@ -1,4 +1,4 @@
-/** A program with an authorization server, a browser that goes to it, and a person in the panel who decides. */
+/** Runs the program as an authorization server, with an OAuth client and a member who approves its requests. */
 import { startBackend, json, type Backend, type BackendHandler } from './backend.js';
 import { DAY_MS, NO_KEEP_ALIVE, OAuthSteps } from './oauth-steps.js';
 import { newOperator, type Person } from './panel-people.js';
@@ -24,15 +24,15 @@ const OPENAPI = {
   },
 };
 
-/** OAuthWorldOptions are what a test may say beside the configuration. */
+/** OAuthWorldOptions holds the options of a test, except for the configuration. */
 export interface OAuthWorldOptions extends Omit<TrailgateOptions, 'backend' | 'config' | 'openapi'> {
-  /** Handler of the backend. By default there are no customers. */
+  /** Handler of the backend. By default, the backend returns an empty list. */
   readonly handler?: BackendHandler;
 }
 
-/** OAuthWorld is all of it. */
+/** OAuthWorld is a running program with an authorization server, its backend, and the steps of an OAuth client. */
 export class OAuthWorld extends OAuthSteps {
-  /** The member who approves requests; undefined: an operator does. */
+  /** Session that approves requests. If undefined, a new operator approves them. */
   approver: Pick<PanelBrowser, 'call'> | undefined;
   private readonly nodes: RunningTrailgate[] = [];
   private operator: Promise<Person> | undefined;
@@ -43,7 +43,7 @@ export class OAuthWorld extends OAuthSteps {
     readonly issuer: string,
     private readonly address: string,
     private readonly options: TrailgateOptions & { readonly config: Json },
-    /** That which has the panel, too. */
+    /** The first program, which also runs the admin API and the panel. */
     private readonly first: RunningTrailgate,
   ) {
     super();
@@ -73,7 +73,10 @@ export class OAuthWorld extends OAuthSteps {
     return new OAuthWorld(trailgate, backend, issuer, issuer, options, trailgate);
   }
 
-  /** One more process of it, for clients alone: with the same name at another address, on a machine of its own. */
+  /**
+   * Starts another process with only the gateway role. It has the same issuer, but its own port. `stop` of this world
+   * stops it.
+   */
   async addNode(): Promise<OAuthWorld> {
     const { options, backend, issuer, first } = this;
     const port = await freePort();
@@ -84,7 +87,7 @@ export class OAuthWorld extends OAuthSteps {
     return new OAuthWorld(node, backend, issuer, `http://localhost:${port}`, options, first);
   }
 
-  /** Stops it, and what was added. */
+  /** Stops the program, its added nodes and the backend. */
   async stop(): Promise<void> {
     for (const node of [...this.nodes, this.trailgate]) await node.stop();
     await this.backend.stop();
@@ -94,23 +97,23 @@ export class OAuthWorld extends OAuthSteps {
     return (await this.first.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' })).id;
   }
 
-  /** Approves a request. @returns where the browser goes on. */
+  /** Approves an authorization request. @returns the URL that the browser must open next. */
   async approve(id: string, accountId: string, change: object = {}): Promise<string> {
     const expiresAt = new Date(Date.now() + DAY_MS).toISOString();
     const body = { account_id: accountId, scopes: ['customers:read'], expires_at: expiresAt, ...change };
     const path = `/authorization-requests/${id}/approval`;
-    // A token may not: a person says so.
+    // The API accepts approvals only from a session, not from an operator token.
     this.operator ??= newOperator(this.first);
     const session = this.approver ?? (await this.operator).session;
     return (await session.call<{ redirect_url: string }>('POST', path, body)).redirect_url;
   }
 
-  /** Lists the tools with a token, as a client of the versions before. */
+  /** Lists the tools with an access token, as a client of MCP version 2025-06-18. */
   listTools(token: string | undefined, url: string = this.mcpUrl): Promise<Response> {
     return this.send(token, 'tools/list', {}, url);
   }
 
-  /** Sends a message with a token, likewise. */
+  /** Sends an MCP message with an access token, as a client of MCP version 2025-06-18. */
   send(token: string | undefined, method: string, params: object = {}, url: string = this.mcpUrl): Promise<Response> {
     return fetch(url, {
       method: 'POST',

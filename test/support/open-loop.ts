@@ -1,25 +1,25 @@
-/** Load at a fixed rate, whether or not the answers keep up: a server that slows down is not spared for it. */
+/** Open-loop load: sends requests at a fixed rate, even if responses are slow. A slow server gets no less load. */
 import { sleep } from './processes.js';
 
 const TICK_MS = 5;
 
-/** One request and how it ended. */
+/** Shot is one request and its result. */
 export interface Shot<Result> {
   readonly index: number;
-  /** Time by `Date.now()`, as in a log. */
+  /** Start time by `Date.now()`, comparable with times in logs. */
   readonly startedMs: number;
   readonly durationMs: number;
   readonly result: Result;
 }
 
 export interface OpenLoop<Result> {
-  /** Settles when every answer is there. */
+  /** Resolves when all requests have their results. */
   readonly done: Promise<Shot<Result>[]>;
-  /** How many have been sent so far. */
+  /** Returns the number of requests sent so far. */
   sent(): number;
 }
 
-/** Begins to send. `shoot` must not reject. */
+/** Starts to send `perSecond` requests per second for `seconds` seconds. `shoot` sends one and must not reject. */
 export function openLoop<Result>(
   perSecond: number,
   seconds: number,

@@ -1,4 +1,4 @@
-/** The ways to identity providers as the program opens them, on a database of a test. */
+/** Sign-in at identity providers on a test database, with a list of providers that a test can change. */
 import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ProviderClients } from '../../src/members/providers/provider-clients.js';
@@ -14,7 +14,7 @@ export const TO_SIGN_IN: ProviderJourney = {
   returnTo: '/usage',
 };
 
-/** The configuration of a provider; what is not said is usual. */
+/** Returns the configuration of a provider. Missing fields get default values. */
 export function providerConfig(issuer: string, fields: Partial<ProviderConfig> = {}): ProviderConfig {
   return {
     issuer,
@@ -27,7 +27,7 @@ export function providerConfig(issuer: string, fields: Partial<ProviderConfig> =
   };
 }
 
-/** Ways to providers of a configuration, with what was logged of them. */
+/** OpenProviders opens `Providers` on a database, and records the warnings that they log. */
 export class OpenProviders {
   configured: Record<string, ProviderConfig> = {};
   readonly warnings: { event: string; reason: unknown }[] = [];
@@ -46,7 +46,7 @@ export class OpenProviders {
     this.providers = new Providers(this.parts);
   }
 
-  /** Takes back who comes from the company. */
+  /** Completes a sign-in at the provider `company`. `query` is the query of the callback URL. */
   async finish(stepToken: string | undefined, query: string) {
     return await this.providers.finish('company', await this.providers.takeStep(stepToken), query);
   }

@@ -1,8 +1,8 @@
-/** A table of operations, and what a request finds in it in a word. */
+/** A table of operations, and short texts for its match results. */
 import type { Operation } from '../../src/config/model/schema.js';
 import { OperationTable, type RouteMatch } from '../../src/proxy/routing/operation-table.js';
 
-/** Operations of an API in which paths are easily mistaken for each other. */
+/** Operations of an API whose paths are easily confused. */
 export const OPERATIONS = [
   'GET /',
   'GET /customers',
@@ -23,15 +23,15 @@ export const OPERATIONS = [
   return { index, id: match, method, template, service: 'backend', scopes: [], cost: 1 };
 });
 
-/** All of them, and a path of our own. */
+/** Table with these operations, and with `/usage` as a path of the gateway itself. */
 export const table = new OperationTable(OPERATIONS, new Map([['/usage', ['GET']]]));
 
-/** `GET /customers/{id}`, or why there is none. */
+/** Returns the ID of the matching operation, such as `GET /customers/{id}`, or the reason why none matches. */
 export function matched(method: string, path: string): string {
   return describeMatch(table.match(method, path));
 }
 
-/** The operation's id, or why there is none. */
+/** Returns the ID of the matched operation, or the reason why there is none. */
 export function describeMatch(match: RouteMatch): string {
   if (match.kind === 'operation') return match.operation.id;
   return match.kind === 'method_not_allowed' ? `405 ${match.allow}` : match.kind;

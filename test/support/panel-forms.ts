@@ -1,26 +1,27 @@
-/** Every form of the panel: the file it is in, what it asks of the API, how it is opened and sent. */
+/** Lists every form of the panel with its source file, its API operation, and how to open and submit it. */
 import type { Locator, Page } from 'playwright-core';
 import { goWithin } from './browser.js';
 import { PUBLIC_URL } from './webhook-endpoints.js';
 
 const PASSWORD = 'several unrelated words';
 
-/** One form: where it is, what it asks for, how it is opened and sent. */
+/** FormCase describes one form of the panel. */
 export interface FormCase {
-  /** The file with the form, below `src/panel/`. */
+  /** Source file of the form, relative to `src/panel/`. */
   readonly file: string;
+  /** `operationId` of the request that the form sends. */
   readonly operation: string;
-  /** Opens it and fills in what it needs. */
+  /** Opens the form and fills in what it needs. */
   readonly open: (page: Page, at: At) => Promise<void>;
-  /** Presses what sends it. */
+  /** Submits the form. */
   readonly send: (page: Page) => Promise<void>;
-  /** On a page of its own: it answers in place of the API, and the panel keeps what it was answered. */
+  /** The form needs its own page, because `open` replaces API responses and the panel keeps such data. */
   readonly isLoaded?: true;
-  /** In a browser in which nobody is signed in. */
+  /** The form needs a browser context in which no one is signed in. */
   readonly isSignedOut?: true;
 }
 
-/** Addresses of pages, which the world fills in. */
+/** URLs of pages. The test fills them in. */
 export interface At {
   readonly site: string;
   readonly account: string;
@@ -274,7 +275,7 @@ export const FORMS: readonly FormCase[] = [
       await dialog(page).getByLabel('Code from your authenticator app').fill('123456');
     },
     async send(page) {
-      // A refused code is taken out of its field.
+      // The panel clears the field after a refused code.
       await dialog(page).getByLabel('Code from your authenticator app').fill('123456');
       await inDialog(page, 'Continue');
     },

@@ -1,10 +1,10 @@
-/** People who use the panel of a running program: each is a member with a password, signed in in a browser of their own. */
+/** People who use the panel. Each is a member with a password and a session. */
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Role } from '../../src/members/permissions.js';
 import type { AdminClient } from './admin.js';
 import { GOOD_PASSWORD, PanelBrowser } from './signed-in.js';
 
-/** A program, or the admin application in this process. */
+/** A running program, or the admin application in this process. */
 interface Administered {
   readonly admin: AdminClient;
 }
@@ -13,16 +13,16 @@ export interface Person {
   readonly name: string;
   readonly email: string;
   readonly password: string;
-  /** Asks the admin API as their page would. */
+  /** Sends requests to the admin API in the session of the member, as the panel does. */
   readonly session: PanelBrowser;
 }
 
-/** Returns the URL of the panel under the name that its own links have. A browser keeps cookies by name. */
+/** Returns the URL of the panel with the host `localhost`, as in its own links. Browsers keep cookies per host. */
 export const panelUrlOf = ({ admin }: Administered): string => admin.url.replace('127.0.0.1', 'localhost');
 
 let count = 0;
 
-/** Somebody new, invited into the account in this role, who has taken the link and is signed in. */
+/** Invites a new member into the account, accepts the invitation, and returns the signed-in member. */
 export async function newPerson({ admin }: Administered, accountId: string, role: Role, name = 'Ana'): Promise<Person> {
   const email = `person-${++count}@example.com`;
   const invited = await admin.call<{ link: string }>('POST', `/accounts/${accountId}/invitations`, { email, role });
@@ -32,7 +32,7 @@ export async function newPerson({ admin }: Administered, accountId: string, role
   return { name, email, password: GOOD_PASSWORD, session };
 }
 
-/** Somebody new who is an operator, and is signed in. */
+/** Creates a new operator with a password, and returns them signed in. */
 export async function newOperator({ admin }: Administered, name = 'Olga'): Promise<Person> {
   const email = `person-${++count}@example.com`;
   const wanted = { email, name, is_operator: true };
@@ -43,13 +43,13 @@ export async function newOperator({ admin }: Administered, name = 'Olga'): Promi
   return { name, email, password: GOOD_PASSWORD, session };
 }
 
-/** Signs the person in in this browser, as if they had done it there. */
+/** Signs a person in to the browser context by copying the cookies of their session. */
 export async function signInThere(context: BrowserContext, { session }: Person, panelUrl: string): Promise<void> {
   const cookies = [...session.cookies].map(([name, value]) => ({ name, value, url: panelUrl }));
   await context.addCookies(cookies.map((cookie) => ({ ...cookie, httpOnly: true, sameSite: 'Lax' })));
 }
 
-/** Types the password of a person into the form that asks for it, and sends it. */
+/** Fills in the password of a person, and submits the form. */
 export async function typePassword(page: Page, { password }: Person): Promise<void> {
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByLabel('Password', { exact: true }).press('Enter');

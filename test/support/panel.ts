@@ -1,4 +1,4 @@
-/** The panel on the admin application in this process, with a database of its own: for what needs no gateway. */
+/** Starts the panel with the admin application in this process, on its own database. For tests without a gateway. */
 import { readPanelFiles, type PanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from './admin-application.js';
@@ -6,18 +6,18 @@ import { testDatabase } from './database.js';
 
 export interface RunningPanel extends RunningAdmin {
   readonly database: DatabaseHandle;
-  /** Origin of its pages. */
+  /** Origin of the panel's pages. */
   readonly site: string;
 }
 
-/** The files of the panel, as the build made them. */
+/** Returns the built files of the panel. Throws if the panel was not built. */
 export function builtPanel(): PanelFiles {
   const panel = readPanelFiles('dist/panel');
   if (panel === null) throw new Error('dist/panel was not built');
   return panel;
 }
 
-/** Starts it on a free port. The caller closes it, and with it the database. */
+/** Starts the panel on a free port. The caller must close it, which also closes the database. */
 export async function startPanel(options: Parameters<typeof startAdmin>[1] = {}): Promise<RunningPanel> {
   const database = await testDatabase('sqlite');
   const running = await startAdmin(database, { panel: builtPanel(), ...options });

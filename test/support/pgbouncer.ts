@@ -1,4 +1,4 @@
-/** A real PgBouncer in front of a database of the tests, on a free loopback port, stopped by pid. */
+/** Starts a real PgBouncer in front of a test database, on a free loopback port. */
 import { chownSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,15 +8,15 @@ import { eventually, freePort, spawnOwned, temporaryFolder } from './processes.j
 import { findPgBouncer } from './servers.js';
 
 export interface PgBouncer {
-  /** `DATABASE_URL` of the pooler. */
+  /** `DATABASE_URL` for connections through PgBouncer. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
 /**
- * Starts one in transaction mode, with the settings of its package otherwise.
- * @param databaseUrl of the server behind it.
- * @param poolSize how many sessions of the server all clients share.
+ * Starts a PgBouncer in transaction mode, with its default settings otherwise. The caller must stop it.
+ * @param databaseUrl URL of the database behind it.
+ * @param poolSize maximum number of server connections, which all clients share.
  */
 export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<PgBouncer> {
   const program = findPgBouncer();
@@ -40,7 +40,7 @@ export async function startPgBouncer(databaseUrl: string, poolSize: number): Pro
   writeFileSync(file, `${settings.join('\n')}\n`);
   const user = unprivileged();
   for (const path of [folder, file]) chownSync(path, user.uid ?? -1, user.gid ?? -1);
-  // Nobody reads its log, and a full pipe would stop it.
+  // Nothing reads the output, and PgBouncer would block on a full pipe.
   const running = spawnOwned(program, [file], { ...user, cwd: folder, stdio: 'ignore' });
   const url = `postgres://anyone@127.0.0.1:${port}/${name}`;
   await eventually('PgBouncer answers', async () => {

@@ -1,6 +1,6 @@
 /**
- * The plainest load: kept-alive connections that each repeat the same `GET` after its response, and a backend with a
- * prepared response. Split responses and other statuses than 200 are noticed.
+ * Simple load: keep-alive connections that each repeat the same `GET` after its response, and a backend with a fixed
+ * response. Both sides count the pieces in which messages arrive, so that a test notices split ones.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -9,10 +9,10 @@ import { startRawBackend, type RawBackend } from './backend.js';
 const BODY_BYTES = 1_100;
 const HEAD_END = '\r\n\r\n';
 
-/** Answers every request at once with 1.1 KB of JSON. */
+/** PlainBackend answers every request immediately with 1.1 KB of JSON. */
 export class PlainBackend {
   private backend: RawBackend | undefined;
-  /** Pieces in which requests have arrived. */
+  /** Number of pieces (`data` events) in which requests have arrived. */
   pieces = 0;
 
   async start(): Promise<string> {
@@ -42,10 +42,10 @@ interface Connection {
 
 export class PlainLoad {
   private readonly connections: Connection[] = [];
-  /** Pieces in which answers have arrived. */
+  /** Number of pieces (`data` events) in which responses have arrived. */
   pieces = 0;
 
-  /** Opens so many connections, which take turns with the keys. */
+  /** Opens `count` connections, which use the secrets in turn. The caller must call `close`. */
   async open(gatewayUrl: string, path: string, secrets: readonly string[], count: number): Promise<void> {
     for (let index = 0; index < count; index++) {
       const socket = connect(Number(new URL(gatewayUrl).port), '127.0.0.1');
@@ -62,7 +62,7 @@ export class PlainLoad {
     for (const { socket } of this.connections) socket.destroy();
   }
 
-  /** Sends so many requests, `atOnce` of them at a time. Rejects on any answer that is not whole or no 200. */
+  /** Sends `requests` requests, `atOnce` at a time. Rejects on a status other than 200 or a closed connection. */
   async send(requests: number, atOnce: number): Promise<void> {
     let left = requests;
     const take = (): boolean => left-- > 0;

@@ -1,4 +1,4 @@
-/** Receivers of webhooks for many endpoints at once, who cost next to nothing. */
+/** Webhook receivers for many endpoints. They use raw sockets, which cost little. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { times } from './counter-stores.js';
@@ -6,26 +6,30 @@ import { times } from './counter-stores.js';
 const HEAD_END = '\r\n\r\n';
 const RESPONSE = 'HTTP/1.1 204 No Content\r\nConnection: keep-alive\r\n\r\n';
 
-/** A webhook as the quick one has it: when it was sent, by `performance.now()` in this process, stands in its data. */
+/** QuickWebhook is a received webhook. The event data contains `sentMs`, by `performance.now()` in this process. */
 export interface QuickWebhook {
   readonly sentMs: number;
 }
 
-/** A receiver that says at once that it has got what it got. */
+/** QuickReceiver confirms every webhook immediately. */
 export interface QuickReceiver {
-  /** One for each host that it is. */
+  /** One URL for each listener. */
   readonly urls: readonly string[];
-  /** Delays of the arrivals since the last reset. */
+  /** Times from sending to arrival since the last `reset`, in ms. */
   readonly delaysMs: readonly number[];
-  /** Webhooks that came, each to its path. */
+  /** Number of webhooks that arrived, without repetitions at the same path. */
   readonly came: number;
-  /** Webhooks that came to one path a second time: path and id. */
+  /** Path and ID of each webhook that arrived again at the same path. */
   readonly twice: readonly string[];
   reset(): void;
   stop(): void;
 }
 
-/** Starts one. @param onWebhook is told of each, when it is here. */
+/**
+ * Starts a receiver. The caller must stop it.
+ * @param hosts number of listeners, each on its own port.
+ * @param onWebhook called when a webhook arrives.
+ */
 export async function startQuickReceiver(
   hosts: number,
   onWebhook: (webhook: QuickWebhook) => void,
@@ -65,17 +69,17 @@ export async function startQuickReceiver(
   };
 }
 
-/** A receiver that is quick, hangs, and is quick again. */
+/** MoodyReceiver confirms webhooks immediately, or hangs, as a test chooses. */
 export interface MoodyReceiver {
   readonly url: string;
-  /** Requests that it has taken and said nothing to. */
+  /** Number of connections that wait for a response. */
   readonly unanswered: number;
-  /** From now on it says nothing; or says to all, those that wait too, that it has got what it got. */
+  /** True: stops answering. False: confirms the waiting webhooks and all later ones. */
   hang(doesHang: boolean): void;
   stop(): void;
 }
 
-/** Starts one, which is quick. */
+/** Starts a receiver that does not hang yet. The caller must stop it. */
 export async function startMoodyReceiver(): Promise<MoodyReceiver> {
   const waiting = new Set<Socket>();
   let doesHang = false;
@@ -121,7 +125,7 @@ async function listen(handle: (socket: Socket) => void): Promise<PlainReceiver> 
   };
 }
 
-/** Calls a function with each request that comes over a connection. */
+/** Calls `onRequest` with the text of each complete request on a connection. */
 function onRequests(socket: Socket, onRequest: (request: string) => void): void {
   let text = '';
   socket.setNoDelay(true).on('data', (piece) => {

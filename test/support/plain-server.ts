@@ -1,4 +1,4 @@
-/** A server whose plain requests are read by hand, and clients that show everything that they were sent. */
+/** A server that reads plain requests with the gateway's own parser, and clients that record all received bytes. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -10,10 +10,11 @@ import type { PlainRequest } from '../../src/http/client/plain-request.js';
 import { localCertificate } from './certificates.js';
 import { eventually, sleep } from './processes.js';
 
-/** A request that was read by hand. */
+/** Served is a request that the gateway's own parser has read. */
 export class Served implements Transaction {
-  /** Undefined: it is under way. */
+  /** Final status. Undefined while the request is in progress. */
   status: number | undefined;
+  /** Node's objects for the request, after a handover. */
   nodes: { message: IncomingMessage; response: ServerResponse } | undefined;
 
   constructor(
@@ -36,14 +37,14 @@ export class Served implements Transaction {
   }
 }
 
-/** A client that shows everything that it was sent. */
+/** Client sends raw bytes, and records everything that it receives. */
 export class Client {
   text = '';
-  /** How much it has sent. */
+  /** Number of bytes sent. */
   bytes = 0;
   isEnded = false;
   readonly socket: Socket;
-  /** The connection below TLS; the same one where there is none. */
+  /** The TCP connection. Without TLS, the same as `socket`. */
   private readonly wire: Socket;
 
   constructor(port: number, isEncrypted: boolean) {
@@ -61,7 +62,7 @@ export class Client {
     this.socket.write(text);
   }
 
-  /** Leaves without a word. */
+  /** Resets the TCP connection. */
   reset(): void {
     this.wire.resetAndDestroy();
   }
@@ -70,7 +71,7 @@ export class Client {
     this.send(`GET ${path} HTTP/1.1\r\nHost: h\r\n${more}\r\n`);
   }
 
-  /** Waits for these, which must come one after the other. */
+  /** Waits until these texts have arrived in this order. */
   async sees(...bodies: string[]): Promise<void> {
     let at = 0;
     for (const body of bodies) {
@@ -80,18 +81,18 @@ export class Client {
   }
 }
 
-/** Waits until something is true. */
 export function until(isTrue: () => boolean): Promise<void> {
-  return eventually('it is so', isTrue);
+  return eventually('the condition is true', isTrue);
 }
 
-/** A listener on a free port, its requests and its clients. */
+/** PlainServer listens on a free port, and records its requests. */
 export class PlainServer {
   readonly served: Served[] = [];
-  /** Paths that Node has read. */
+  /** Paths of the requests that Node has parsed. */
   readonly nodes: string[] = [];
+  /** If false, hands every request over to Node. */
   isServing = true;
-  /** Answers at once, unless a test does it by itself. */
+  /** Whether plain requests are answered immediately. If false, the test must answer them. */
   isPrompt = true;
   readonly server: Server;
   private readonly clients: Client[] = [];
@@ -127,8 +128,9 @@ export class PlainServer {
   }
 
   /**
-   * @param isEncrypted over TLS.
-   * @param bodyWaitMs for the rest of a small body; so long that no busy machine is late.
+   * Starts a server. The caller must stop it.
+   * @param isEncrypted whether to use TLS.
+   * @param bodyWaitMs how long to wait for the rest of a small body. Long by default, because the machine may be busy.
    */
   static async start(isEncrypted = false, bodyWaitMs = 30_000): Promise<PlainServer> {
     const line = new PlainServer(isEncrypted, bodyWaitMs);
@@ -144,7 +146,7 @@ export class PlainServer {
     await once(this.server, 'close');
   }
 
-  /** Waits until the server has read what its clients have sent, and a moment for what comes of that. */
+  /** Waits until the server has received all bytes of its clients, and 2 ms more for their effects. */
   async settled(): Promise<void> {
     const sum = (numbers: number[]): number => numbers.reduce((one, other) => one + other, 0);
     const sent = sum(this.clients.map(({ bytes }) => bytes));
@@ -158,14 +160,14 @@ export class PlainServer {
     return client;
   }
 
-  /** The request that was read by hand. @throws Error where there is not exactly one. */
+  /** Returns the only plain request so far. @throws Error if there is not exactly one. */
   onlyOne(): Served {
     const [one, ...others] = this.served;
-    if (one === undefined || others.length > 0) throw new Error(`${this.served.length} requests were read by hand`);
+    if (one === undefined || others.length > 0) throw new Error(`expected 1 plain request, got ${this.served.length}`);
     return one;
   }
 
-  /** A client whose request is under way. */
+  /** Connects a client, and returns it once its request is in progress. */
   async asked(): Promise<Client> {
     const client = this.connect();
     this.isPrompt = false;
@@ -174,7 +176,7 @@ export class PlainServer {
     return client;
   }
 
-  /** A client with an answer that it has not taken. */
+  /** Connects a client that does not read its response of 16 MiB. */
   async unread(): Promise<Client> {
     const client = await this.asked();
     client.socket.pause();

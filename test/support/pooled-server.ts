@@ -1,4 +1,4 @@
-/** A raw server on 127.0.0.1, plain or over TLS, and a pool of connections to it; holds every call to the contract of `Call`. */
+/** A raw server on 127.0.0.1, with or without TLS, and a connection pool. Checks the order of all callbacks of `Call`. */
 import { describe } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { RecordedCall, type CallListener, type RequestOptions } from './recorded
 
 const plain: (title: string, suite: () => void) => void = describe;
 
-/** A suite for each way to a server, plain and over TLS. */
+/** Defines a suite twice: without TLS, and over TLS if openssl is available. */
 export function describeWays(title: string, suite: (isSecure: boolean) => void): void {
   plain(`${title}, plain`, () => suite(false));
   describeWithOpenssl(`${title}, over TLS`, () => suite(true));
@@ -25,7 +25,7 @@ export interface PoolCounts {
 }
 
 export class PooledServer {
-  /** Every connection that it has accepted. */
+  /** All accepted connections, in order. */
   readonly sockets: Socket[] = [];
   readonly calls: RecordedCall[] = [];
   tls: ConnectionOptions = {};
@@ -69,7 +69,7 @@ export class PooledServer {
     return started;
   }
 
-  /** Sends a call. @param on told of what it is told. */
+  /** Sends a call through the pool. @param on called for each event of the call. */
   send(options?: RequestOptions, on?: CallListener): RecordedCall {
     const call = new RecordedCall(options);
     if (on !== undefined) call.on = on;
@@ -78,7 +78,7 @@ export class PooledServer {
     return call;
   }
 
-  /** Returns the contents of the pool, read from outside, since only tests need them. */
+  /** Returns the sizes of the pool's private collections. */
   get counts(): PoolCounts {
     const inside = this.pool as unknown as {
       open: ReadonlySet<unknown>;
@@ -90,24 +90,27 @@ export class PooledServer {
     return { open: open.size, idle: idle.length, connecting, queue: queue.length };
   }
 
-  /** Ends everything; each call has ended once and was told nothing out of order, and nothing is left in the pool. */
+  /**
+   * Closes everything. Throws if a call did not end exactly once or got callbacks out of order, or if the pool is not
+   * empty afterwards.
+   */
   async stop(): Promise<void> {
     await this.pool.destroy();
     for (const socket of this.sockets) socket.destroy();
     this.server.close();
     const wrong = this.calls.filter(({ ends, breaches }) => ends !== 1 || breaches.length > 0);
-    if (wrong.length > 0) throw new Error(`calls that were not told right: ${wrong.map(describeCall).join('; ')}`);
+    if (wrong.length > 0) throw new Error(`calls with wrong callbacks: ${wrong.map(describeCall).join('; ')}`);
     const left = JSON.stringify(this.counts);
     if (left !== '{"open":0,"idle":0,"connecting":0,"queue":0}') throw new Error(`left in the pool: ${left}`);
   }
 }
 
-/** The socket below a call that has one. */
+/** Returns the socket of a call that has a connection. */
 export function socketOf(call: RecordedCall): Socket {
   return (call.sending as unknown as { readonly socket: Socket }).socket;
 }
 
-/** Resets a connection, below TLS if need be. */
+/** Resets the TCP connection of a socket, which may use TLS. */
 export function reset(socket: Socket): void {
   const { _parent: below } = socket as Socket & { readonly _parent?: Socket | null };
   (below ?? socket).resetAndDestroy();

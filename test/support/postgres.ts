@@ -1,4 +1,4 @@
-/** A real PostgreSQL cluster for tests: made by initdb in a temporary folder, on a free loopback port, stopped by pid. */
+/** Starts real PostgreSQL clusters for tests, in temporary folders and on free loopback ports. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -9,17 +9,17 @@ import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type OwnedPro
 import { findPostgresBin } from './servers.js';
 
 const USER = 'trailgate';
-/** Real, so that a test can look for it where it must not stand. */
+/** Password of the superuser. The clusters require it (`scram-sha-256`). */
 const PASSWORD = 'postgres-test-password';
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: 200,
   shared_buffers: '32MB',
-  // Safe against the end of the process, which tests do; not against a power cut, which they do not.
+  // Without fsync, data survives a killed process, but not a power failure. Tests only kill processes.
   fsync: 'off',
   full_page_writes: 'off',
-  // Of databases that are emptied all the time there is nothing to tidy up.
+  // Test databases are emptied often, so vacuuming them is not worth the load.
   autovacuum: 'off',
   jit: 'off',
   max_parallel_workers_per_gather: 0,
@@ -28,25 +28,31 @@ const SETTINGS = {
 };
 
 export interface PostgresServer {
-  /** URL of the administrator, on the database `postgres`. */
+  /** URL of the database `postgres`, with the superuser. */
   readonly url: string;
   readonly port: number;
-  /** Process ID of the postmaster; changes with `restart`. */
+  /** Process ID of the postmaster. Changes with `restart`. */
   readonly pid: number;
-  /** Ends it and removes its folder. Harmless when it has ended already. */
+  /** Stops the server and removes its folder. Safe to call if the server has already ended. */
   stop(): Promise<void>;
-  /** Kills the postmaster; the sessions notice and end. The folder stays for `restart`. */
+  /** Kills the postmaster. The sessions notice and end. The folder stays for `restart`. */
   kill9(): Promise<void>;
-  /** Freezes it with all its sessions: connections stay open, new ones are taken by the system alone, and nothing answers. */
+  /**
+   * Freezes the server with all its sessions (SIGSTOP). Connections stay open, the kernel accepts new ones, and nothing
+   * answers.
+   */
   pause(): void;
   resume(): void;
-  /** Starts it again on the same port and folder; ends it first where it still runs. */
+  /** Starts the server again on the same port and folder. Stops it first if it is running. */
   restart(): Promise<void>;
   /** Creates an empty database and returns its URL. */
   createDatabase(name: string): Promise<string>;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user that its package made, or as nobody. */
+/**
+ * Returns the user and group to run PostgreSQL as. It refuses to run as root, so a root process uses `postgres` or
+ * `nobody`. Other users get an empty object.
+ */
 export function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const user = ['postgres', 'nobody'].find((name) => spawnSync('id', ['-u', name]).status === 0) ?? 'nobody';
@@ -62,7 +68,7 @@ function initialise(bin: string, folder: string): string {
   writeFileSync(passwordFile, PASSWORD, { mode: 0o600 });
   for (const path of [data, passwordFile]) chownSync(path, user.uid ?? -1, user.gid ?? -1);
   const version = Number(/(\d+)/.exec(execFileSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' }))?.[1]);
-  // A linguistic order of text, as most installations have, so that no test leans on SQLite's order of bytes.
+  // A linguistic collation, as most installations have, so that no test relies on SQLite's byte order.
   const locale = version >= 15 ? ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'] : ['--locale=C'];
   const args = ['-D', data, '-U', USER, '-E', 'UTF8', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync'];
   execFileSync(join(bin, 'initdb'), [...args, ...locale], { ...user, cwd: folder, stdio: 'pipe' });
@@ -81,7 +87,7 @@ async function canConnect(url: string): Promise<boolean> {
   }
 }
 
-/** Sessions of a postmaster that was killed are still there: until the last of them has noticed, there is no new one. */
+/** Part of the error while sessions of a killed postmaster still run. A new one can start when they have ended. */
 const STILL_THERE = 'pre-existing shared memory block';
 
 async function launch(bin: string, data: string, port: number): Promise<OwnedProcess> {
@@ -98,7 +104,7 @@ async function launch(bin: string, data: string, port: number): Promise<OwnedPro
     `PostgreSQL answers on port ${port}`,
     async () => {
       if (server.isRunning()) return canConnect(urlOf(port, 'postgres'));
-      // Its last words may come behind its end.
+      // The last output can arrive after the exit.
       await sleep(100);
       if (!output.includes(STILL_THERE)) throw new Error(`PostgreSQL ended at once:\n${output}`);
       server = begin();
@@ -115,7 +121,7 @@ async function run(url: string, statement: string): Promise<void> {
   await withClient(url, (client) => client.query(statement));
 }
 
-/** The postmaster first: it makes no more sessions, or hears of those that go on. */
+/** Signals the postmaster, then its child processes. In this order, a frozen postmaster starts no new sessions. */
 function signalAll(postmaster: number, signal: NodeJS.Signals): void {
   process.kill(postmaster, signal);
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(postmaster)], { encoding: 'utf8' });
@@ -123,13 +129,13 @@ function signalAll(postmaster: number, signal: NodeJS.Signals): void {
     try {
       if (pid > 0) process.kill(pid, signal);
     } catch (error) {
-      // A session may have ended since it was listed.
+      // The session has ended since it was listed.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
 }
 
-/** Makes a cluster and waits until it answers, a few seconds. The caller stops it. */
+/** Creates a cluster and waits until it accepts connections, which takes a few seconds. The caller must stop it. */
 export async function startPostgres(): Promise<PostgresServer> {
   const bin = findPostgresBin();
   if (bin === null) throw new Error('PostgreSQL (initdb) was not found');
@@ -164,16 +170,19 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** A database that is the caller's alone. */
+/** FreshDatabase is a database that only the caller uses. */
 export interface FreshDatabase {
   readonly url: string;
-  /** Gives it back, or removes it; sessions that are still open are ended. */
+  /** Ends open sessions, then removes the database or keeps it for reuse. */
   drop(): Promise<void>;
 }
 
 let ownShared: Promise<PostgresServer> | undefined;
 
-/** URL of the PostgreSQL that all test files share. `npm test` starts it; else the first call starts one that ends with this process. */
+/**
+ * Returns the URL of the PostgreSQL that all test files share. `npm test` starts it. Without it, the first call starts
+ * one that ends with this process.
+ */
 async function sharedServer(): Promise<string> {
   const given = process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL'];
   ownShared ??= given === undefined ? startPostgres() : undefined;
@@ -181,8 +190,8 @@ async function sharedServer(): Promise<string> {
 }
 
 /**
- * A new database on the shared PostgreSQL, without tables.
- * @param templateUrl of a database there, which nobody is connected to: the new one is a copy of it.
+ * Creates a database on the shared PostgreSQL. The caller must drop it.
+ * @param templateUrl URL of a database there to copy. It must have no connections. By default, there are no tables.
  */
 export async function newDatabase(templateUrl?: string): Promise<FreshDatabase> {
   const admin = await sharedServer();
@@ -194,9 +203,9 @@ export async function newDatabase(templateUrl?: string): Promise<FreshDatabase> 
   return { url: url.href, drop: () => run(admin, `drop database if exists "${name}" with (force)`) };
 }
 
-/** Template of this worker's databases. */
+/** Template of this worker's databases, with all tables. */
 let template: Promise<MigratedTemplate> | undefined;
-/** Databases of this worker that are nobody's, without rows: emptying one takes a tenth of what a new one does. */
+/** Empty databases of this worker, for reuse. Emptying one takes a tenth of the time of creating one. */
 const unused: FreshDatabase[] = [];
 
 interface MigratedTemplate {
@@ -205,7 +214,7 @@ interface MigratedTemplate {
 }
 
 async function makeTemplate(): Promise<MigratedTemplate> {
-  // Not where the run's server is started: that is no test.
+  // Imported here, because `test/run.mjs` also loads this module, but needs no template.
   const { openDatabase } = await import('../../src/stores/database/connect.js');
   const { url } = await newDatabase();
   await (await openDatabase({ databaseUrl: url, dataDir: '' })).close();
@@ -213,7 +222,7 @@ async function makeTemplate(): Promise<MigratedTemplate> {
   return { url, shape };
 }
 
-/** A database on the shared PostgreSQL with the tables of the program and no rows. */
+/** Returns a database on the shared PostgreSQL with all tables and no rows. The caller must drop it. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   template ??= makeTemplate();
   const { url } = await template;
@@ -245,7 +254,10 @@ const asking =
 const END_OTHERS = `select pg_terminate_backend(pid, 10000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`;
 
-/** Tables with what they take, and a text that differs as soon as tables, constraints, triggers, settings or the list of migrations are others. */
+/**
+ * Query for the size of each table in bytes, and for a hash of the schema. The hash changes with columns, constraints,
+ * triggers, settings of the database and migrations.
+ */
 const SHAPE = `select
   (select md5(string_agg(part, ' ' order by part)) from (
     select c.relname || a.attname || a.attnum as part from pg_class as c join pg_attribute as a on a.attrelid = c.oid
@@ -258,7 +270,7 @@ const SHAPE = `select
   (select json_object_agg(relname, pg_table_size(oid)) from pg_class
     where relkind = 'r' and relnamespace = 'public'::regnamespace and relname <> 'kysely_migration') as tables`;
 
-/** From this size on new files are quicker than rows that are deleted one by one, and leave no holes. */
+/** Tables above this size are truncated. That is faster than deleting their rows, and leaves no dead rows. */
 const LARGE_BYTES = 512 * 1024;
 
 const quoted = (name: string): string => `"${name}"`;
@@ -268,7 +280,7 @@ async function readShape(ask: Ask): Promise<{ shape: string; tables: Record<stri
   return row as { shape: string; tables: Record<string, number> };
 }
 
-/** Deletes all rows of a database that `freshDatabase` made. @returns false where its tables are others now: nobody else can use it. */
+/** Deletes all rows of a `freshDatabase`. @returns false if its schema has changed, so it cannot be reused. */
 export async function emptyTables(ask: Ask): Promise<boolean> {
   const { shape, tables } = await readShape(ask);
   if (template === undefined || shape !== (await template).shape) return false;
@@ -276,7 +288,7 @@ export async function emptyTables(ask: Ask): Promise<boolean> {
     Object.keys(tables).filter((name) => tables[name]! > LARGE_BYTES === isLarge),
   );
   if (large!.length > 0) await ask(`truncate ${large!.map(quoted).join(', ')} cascade`);
-  // In one statement foreign keys are looked at when all is gone.
+  // In one statement, because foreign keys are checked at its end.
   await ask(`with ${small!.map((name, at) => `d${at} as (delete from ${quoted(name)})`).join(', ')} select`);
   return true;
 }

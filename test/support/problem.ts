@@ -1,4 +1,4 @@
-/** The one shape of every error, held against the catalogue: what each answer that refuses must look like. */
+/** Checks that error responses have the API's problem format and match the error catalog. */
 import { expect } from '@jest/globals';
 import type { ErrorEntry } from '../../src/platform/problems/error-entry.js';
 import { ERRORS, type ErrorCode } from '../../src/platform/problems/errors.js';
@@ -12,8 +12,9 @@ const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_-]{2,}$/;
 const DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (?:[A-Z][a-z]{2}) \d{4} \d\d:\d\d:\d\d GMT$/;
 
 /**
- * Expects an RFC 9457 answer with this code, whose members agree with the catalogue, the status line and `X-Request-Id`;
- * returns its body. `status` where the code is passed on with a backend's own.
+ * Expects a problem response (RFC 9457) with this code. Its members must match the catalog, the status line and
+ * `X-Request-Id`. Returns its body.
+ * @param status expected status, if it is a backend's status instead of the one in the catalog.
  */
 export function expectProblem(answer: Answer, code: ErrorCode, status: number = ERRORS[code].status): ProblemBody {
   const entry: ErrorEntry = ERRORS[code];
@@ -22,7 +23,7 @@ export function expectProblem(answer: Answer, code: ErrorCode, status: number = 
   const problem = body as unknown as ProblemBody;
   expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
   expect(answer.headers['cache-control']).toMatch(/no-store/);
-  // RFC 9110 section 6.6.1: whoever has a clock says when, in every response of 4xx.
+  // RFC 9110 section 6.6.1: a server with a clock must send `Date` in every 4xx response.
   expect(answer.headers['date']).toMatch(DATE);
   expect(answer.headers['content-length']).toBe(String(answer.body.length));
   expect(problem.request_id).toBe(answer.headers['x-request-id']);
@@ -34,13 +35,13 @@ export function expectProblem(answer: Answer, code: ErrorCode, status: number = 
   return problem;
 }
 
-/** The answer in raw bytes of a connection, parsed as far as an answer with a Content-Length needs it. */
+/** Parses a raw HTTP/1.1 response with a `Content-Length`. The body is everything after the head. */
 export function parseAnswer(raw: string): Answer {
   const end = raw.indexOf('\r\n\r\n');
-  if (end < 0) throw new Error(`no answer but ${JSON.stringify(raw.slice(0, 200))}`);
+  if (end < 0) throw new Error(`not a response: ${JSON.stringify(raw.slice(0, 200))}`);
   const [statusLine = '', ...lines] = raw.slice(0, end).split('\r\n');
   const match = /^HTTP\/1\.1 (\d{3}) [\x20-\x7e]+$/.exec(statusLine);
-  if (match === null) throw new Error(`a status line of its own kind: ${statusLine}`);
+  if (match === null) throw new Error(`malformed status line: ${statusLine}`);
   const fields = lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
   const headers = Object.fromEntries(
     fields.map(([name = '', value]) => [name.toLowerCase(), value]),

@@ -6,7 +6,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { eventually, spawnOwned } from './processes.js';
 
-/** Stands for a test run: starts processes and a folder as the tests do, says which, and waits. One is a script's own child. */
+/**
+ * Script that acts as a test run. It starts processes and creates a folder as tests do, prints their IDs and the path,
+ * and waits. One of the processes is the child of a shell script.
+ */
 const RUN = `
   import { registerHooks } from 'node:module';
   registerHooks({ resolve: (specifier, context, next) => next(specifier.replace(/^(\\..*)\\.js$/, '$1.ts'), context) });
@@ -24,7 +27,7 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-  const stat = `/proc/${pid}/stat`; // in a container without an init, the dead stay listed as zombies
+  const stat = `/proc/${pid}/stat`; // in a container without an init process, ended processes stay as zombies
   return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
 }
 

@@ -1,7 +1,7 @@
 /**
- * Processes, ports and folders of the tests. Everything started here ends with the process that started it, even if it
- * is killed. A small shell holds the list of process IDs and folders, and clears the rest once its input closes. Exit
- * handlers would not work: Jest gives each test file a copy of `process` on which they never run.
+ * Starts processes, finds ports and creates folders for tests. All of them end with the process that called these
+ * functions, even if it is killed and runs no exit handlers. A small shell has the list of process IDs and folders.
+ * When its input closes, it kills and removes what is left.
  */
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,9 +27,9 @@ done
 for folder in "$@"; do case $folder in */trailgate-*) rm -rf -- "$folder" ;; esac; done
 `;
 
-/** Other work may share the machine. */
+/** Default time to wait for a condition. Long, because the machine may be busy with other work. */
 const PATIENCE_MS = 30_000;
-/** Between two looks at what is waited for. */
+/** Maximum pause between two checks of a condition. */
 const LONGEST_PAUSE_MS = 20;
 
 let reaper: Writable | undefined;
@@ -55,17 +55,17 @@ export interface Exit {
 export interface OwnedProcess {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** Settles when it has ended, however that came about. */
+  /** Resolves when the process has ended, for any reason. */
   readonly exited: Promise<Exit>;
-  /** False once it has ended. */
   isRunning(): boolean;
-  /** Sends the signal and waits; after `timeoutMs` it is killed and the promise rejects. */
+  /** Sends the signal and waits for the end. After `timeoutMs`, kills the process and rejects. */
   end(signal: NodeJS.Signals, timeoutMs?: number): Promise<Exit>;
 }
 
 /**
- * Starts a command as a child that ends with this process. Does not keep the event loop alive. One that is `detached` is a group, which ends
- * whole: a command may be a script that starts the program and waits for it.
+ * Starts a command as a child process that ends with this process. It does not keep the event loop alive. A `detached`
+ * child is a process group. If this process ends first, the whole group is killed, because the command may be a script
+ * that has started the program.
  */
 export function spawnOwned(command: string, args: readonly string[], options: SpawnOptions = {}): OwnedProcess {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
@@ -98,11 +98,14 @@ export function spawnOwned(command: string, args: readonly string[], options: Sp
   return { child, pid, exited, isRunning, end };
 }
 
-/** Below those that systems give to whoever connects, which would be taken before a program that starts has come to listen. */
+/**
+ * Ports below the ephemeral range of common systems. The system could give an ephemeral port to an outgoing connection
+ * before the program that is to listen on it has started.
+ */
 const LOWEST_PORT = 12_000;
 const HIGHEST_PORT = 32_000;
 
-/** A TCP port of 127.0.0.1 that is free, and that nobody is given who does not ask for it by its number. */
+/** Returns a free TCP port of 127.0.0.1, outside the ephemeral range. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
     const port = LOWEST_PORT + Math.floor(Math.random() * (HIGHEST_PORT - LOWEST_PORT));
@@ -115,10 +118,10 @@ export async function freePort(): Promise<number> {
     await new Promise((done) => server.close(done));
     return port;
   }
-  throw new Error('no port');
+  throw new Error('no free port found');
 }
 
-/** A new temporary folder that other users of the machine (PostgreSQL's) can walk through. Goes with this process. */
+/** Creates a temporary folder, removed when this process ends. Other users, such as `postgres`, can traverse it. */
 export function temporaryFolder(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `trailgate-${name}-`));
   chmodSync(folder, 0o711);
@@ -126,7 +129,7 @@ export function temporaryFolder(name: string): string {
   return folder;
 }
 
-/** Returns the environment that has a program load a module of `test/support` before anything else. */
+/** Returns environment variables that make a program load a module of `test/support` before anything else. */
 export function preload(module: string): { readonly NODE_OPTIONS: string } {
   return { NODE_OPTIONS: `--import=${new URL(module, import.meta.url).href}` };
 }
@@ -137,8 +140,9 @@ export function sleep(ms: number): Promise<void> {
 }
 
 /**
- * Calls `check` until it returns true, often at first. Rejects with `what` after `timeoutMs` in which the machine had
- * time for us. A test gives less than usual only if it states that something is quick.
+ * Calls `check` until it returns true, with growing pauses. Rejects with `what` after `timeoutMs`. During the first 30
+ * seconds, time in which the machine was busy with other work does not count. Pass a shorter timeout only to assert that
+ * something is quick.
  */
 export async function eventually(
   what: string,
@@ -149,7 +153,7 @@ export async function eventually(
   while (!(await check())) {
     const waitedMs = performance.now() - startedMs;
     if (waitedMs > Math.max(timeoutMs, PATIENCE_MS) || (waitedMs > timeoutMs && quietMsSince(startedMs) > timeoutMs)) {
-      throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
+      throw new Error(`timed out after ${timeoutMs} ms waiting until ${what}`);
     }
     await sleep(Math.min(LONGEST_PAUSE_MS, 1 + waitedMs));
   }

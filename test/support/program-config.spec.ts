@@ -1,4 +1,4 @@
-/** The configuration that the end-to-end tests start with is one that the program accepts, and tests can bend it. */
+/** The default configuration of the end-to-end tests is valid, and tests can change it. */
 import { describe, expect, it } from '@jest/globals';
 import { readEnvironment } from '../../src/config/model/environment.js';
 import { loadConfig } from '../../src/config/load.js';

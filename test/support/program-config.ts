@@ -1,4 +1,4 @@
-/** The configuration that tests start the program with: one backend, a few operations, three plans. */
+/** The default configuration of programs under test: one backend, a few operations, three plans. */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
@@ -13,7 +13,7 @@ const operation = (operationId: string, ...scopes: string[]) => ({
 
 const pathParameter = (name: string) => [{ name, in: 'path', required: true, schema: { type: 'string' } }];
 
-/** The default service's document: customers, files of any size, and `GET /open`, which any key may call. */
+/** OpenAPI document of the default service: customers, files of any size, and `GET /open`, which needs no scope. */
 export const testOpenapi = {
   openapi: '3.1.0',
   info: { title: 'Test backend', version: '1.0.0' },
@@ -39,10 +39,10 @@ export const testOpenapi = {
   },
 } satisfies Json;
 
-/** Returns the default configuration of `startTrailgate`; `operations` of a test are added to it. */
+/** Returns the default configuration of `startTrailgate`. */
 function defaultConfig(targets: readonly string[], document: string): Json {
   return {
-    // Whoever waits for a key to be refused sends it many times; `key-guessing.spec.ts` has the throttle.
+    // Tests send an invalid key many times while they wait for a refusal. `key-guessing.spec.ts` tests the throttle.
     gateway: { host: '127.0.0.1', port: 0, failedAuthentication: { perMinute: 0 } },
     admin: { host: '127.0.0.1', port: 0 },
     api: { basePath: '/api/v1', title: 'Test API' },
@@ -60,7 +60,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** RFC 7396: objects merge, null removes, anything else replaces. */
+/** Applies a JSON merge patch (RFC 7396): objects merge, null removes, anything else replaces. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const merged: Record<string, unknown> = isObject(target) ? { ...target } : {};
@@ -80,8 +80,8 @@ export interface ConfigOptions {
 }
 
 /**
- * Writes `gateway.yaml` and its OpenAPI document into the folder; returns the path of the first, which is replaced in one step. `config` is
- * merged over the default (RFC 7396), except that its `operations` are added.
+ * Writes `gateway.yaml` and its OpenAPI document into the folder, and returns the path of `gateway.yaml`. Replaces an
+ * existing `gateway.yaml` atomically. Merges `config` over the default (RFC 7396), but appends its `operations`.
  */
 export function writeConfig(
   folder: string,

@@ -1,4 +1,4 @@
-/** The built program as its users run it: a process of its own, spoken to over HTTP, signals and its log. */
+/** Starts the built program as users do. Tests use it through HTTP, signals and its log. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -10,33 +10,33 @@ import { writeConfig, type Json } from './program-config.js';
 export type Role = 'gateway' | 'admin' | 'worker';
 
 export interface TrailgateOptions {
-  /** Targets of the default service; without any, nothing listens there. */
+  /** Targets of the default service. By default, a URL where nothing listens. */
   readonly backend?: string | readonly string[];
-  /** Merged over the default of `program-config.ts`. */
+  /** Merged over the default configuration (`program-config.ts`). */
   readonly config?: Json;
-  /** Instead of the default service's document. */
+  /** Replaces the OpenAPI document of the default service. */
   readonly openapi?: Json;
-  /** Beside PATH nothing of this process's environment reaches the program. */
+  /** Additional environment variables. From this process, the program inherits only PATH. */
   readonly env?: Readonly<Record<string, string>>;
-  /** All three unless said. */
+  /** All three by default. */
   readonly roles?: readonly Role[];
-  /** A new temporary folder unless given, which then is kept for the next start. */
+  /** A new temporary folder by default. Pass a folder to use its data again after a restart. */
   readonly dataDir?: string;
   readonly adminToken?: string;
-  /** `main.js` of another version. */
+  /** Path of `main.js` of another version. */
   readonly main?: string;
-  /** More arguments of `start`. */
+  /** Additional arguments of `start`. */
   readonly args?: readonly string[];
-  /** The most file descriptors that the program may have, by `prlimit`. */
+  /** Maximum number of file descriptors of the program. Set by `prlimit`. */
   readonly descriptors?: number;
-  /** Gets the lines of its stdout as they come: for a test that looks at them before it listens. */
+  /** Receives the lines of stdout. For tests that read them before the program listens. */
   readonly stdout?: string[];
 }
 
 export interface RunningTrailgate {
-  /** Origin of the public listener; throws where the role does not run. */
+  /** Origin of the public listener. Throws if the program does not run the role. */
   readonly gatewayUrl: string;
-  /** Origin of the admin listener; throws where the role does not run. */
+  /** Origin of the admin listener, which also serves health and metrics. Throws if there is none yet. */
   readonly adminUrl: string;
   readonly adminToken: string;
   readonly admin: AdminClient;
@@ -45,13 +45,12 @@ export interface RunningTrailgate {
   readonly pid: number;
   readonly stdout: string[];
   readonly stderr: readonly string[];
-  /** The lines of stdout that are JSON objects, so far. */
+  /** Returns the lines of stdout so far that are JSON objects, parsed. */
   logs(): Record<string, unknown>[];
   /** Sends a signal, for example SIGHUP. */
   signal(name: NodeJS.Signals): void;
-  /** False once it has ended. */
   isRunning(): boolean;
-  /** SIGTERM, and waits for the end. Harmless when it has ended already. */
+  /** Sends SIGTERM and waits for the end. Safe to call if the program has already ended. */
   stop(timeoutMs?: number): Promise<Exit>;
   kill9(): Promise<void>;
   readonly exited: Promise<Exit>;
@@ -64,7 +63,7 @@ export interface CommandResult extends Exit {
 }
 
 const MAIN = resolve('dist/main.js');
-/** `NODE_COMPILE_CACHE`, what Node keeps of the program when it was compiled: a start takes a seventh less of a processor. */
+/** Value of `NODE_COMPILE_CACHE`, Node's cache of compiled code. It saves a seventh of the CPU time of a start. */
 export const COMPILED = resolve('node_modules/.cache/compiled');
 const UNUSED_TARGET = 'http://127.0.0.1:9';
 
@@ -77,7 +76,7 @@ function spawnProgram(
   if (!existsSync(MAIN)) throw new Error('dist/main.js does not exist: run "npm run build" first');
   const environment = { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILED, ...env };
   const command = [process.execPath, main, ...args];
-  // It becomes the program: the same process.
+  // `prlimit` executes the program in the same process, so the process ID stays valid.
   if (descriptors !== undefined) command.unshift('prlimit', `--nofile=${descriptors}:${descriptors}`);
   const [file = '', ...rest] = command;
   return spawnOwned(file, rest, { env: environment, cwd });
@@ -88,7 +87,7 @@ function collectLines(stream: NodeJS.ReadableStream | null, lines: string[] = []
   return lines;
 }
 
-/** The lines that are JSON objects. */
+/** Returns the lines that are JSON objects, parsed. */
 export function parseLogs(lines: readonly string[]): Record<string, unknown>[] {
   return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
 }
@@ -97,7 +96,7 @@ export function targetsOf({ backend = UNUSED_TARGET }: Pick<TrailgateOptions, 'b
   return [backend].flat();
 }
 
-/** Starts the program and waits until every role that listens says where. The caller stops it. */
+/** Starts the program and waits until it has logged the address of every role. The caller must stop it. */
 export async function startTrailgate(options: TrailgateOptions = {}): Promise<RunningTrailgate> {
   const folder = temporaryFolder('program');
   const configPath = writeConfig(folder, { ...options, targets: targetsOf(options) });
@@ -130,7 +129,7 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
 
   const urls = new Map<Role, string>();
   const listening = (role: Role) => {
-    // A process that is no admin has an address for its health, later than those that are waited for.
+    // A process without the admin role has an admin listener for health, which may open later than the awaited ones.
     const url = urls.get(role) ?? urlOf(role);
     if (url === undefined) throw new Error(`this program does not run the role ${role}`);
     urls.set(role, url);
@@ -162,7 +161,7 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
   };
 }
 
-/** Runs a command of the program (`check`, `keys create`, or a `start` that must fail) to its end. */
+/** Runs a command of the program to its end, such as `check`, `keys create`, or a `start` that must fail. */
 export async function runTrailgate(
   args: readonly string[],
   { env = {}, cwd = temporaryFolder('command'), timeoutMs = 60_000 }: RunOptions = {},
@@ -182,8 +181,8 @@ export async function runTrailgate(
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** A new temporary folder unless given. */
+  /** A new temporary folder by default. */
   readonly cwd?: string;
-  /** After it the command is killed: `signal` is then SIGKILL. 60 s unless said. */
+  /** Time after which the command is killed, so that `signal` is SIGKILL. 60 s by default. */
   readonly timeoutMs?: number;
 }

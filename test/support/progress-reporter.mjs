@@ -1,31 +1,31 @@
 /**
- * A reporter of Jest that says every quarter of a minute how far the run is, and writes the result of each file when it has ended: a run that
- * must be stopped has results, too.
+ * Jest reporter that prints the progress of a run, at most every 15 seconds. It also appends the result of each test file
+ * to the file `TRAILGATE_TEST_RESULTS`, so that a stopped run has results.
  */
 import { appendFileSync } from 'node:fs';
 import { progressLine } from './progress.ts';
 
-/** The least time between two lines. */
-const EVERY_MS = 15_000;
+/** Minimum time between two progress lines. */
+const MIN_INTERVAL_MS = 15_000;
 
 export default class ProgressReporter {
   #startedAtMs = performance.now();
-  #saidAtMs = performance.now();
+  #printedAtMs = performance.now();
 
-  /** Jest calls it when a test file has ended. */
+  /** Called by Jest when a test file has ended. */
   onTestFileResult(_test, result, results) {
-    this.#keep(result);
+    this.#appendResult(result);
     const nowMs = performance.now();
-    if (nowMs - this.#saidAtMs < EVERY_MS) return;
-    this.#saidAtMs = nowMs;
+    if (nowMs - this.#printedAtMs < MIN_INTERVAL_MS) return;
+    this.#printedAtMs = nowMs;
     const goneMs = nowMs - this.#startedAtMs;
     const done = results.numPassedTestSuites + results.numFailedTestSuites + results.numPendingTestSuites;
     const { numTotalTestSuites: total, numFailedTestSuites: failed } = results;
     process.stderr.write(`${progressLine({ done, total, failed, goneMs })}\n`);
   }
 
-  /** As a line of JSON, in the words of Jest's own report. */
-  #keep({ testFilePath: name, failureMessage, testExecError, testResults, perfStats }) {
+  /** Appends a result as a line of JSON, with the property names of Jest's JSON report. */
+  #appendResult({ testFilePath: name, failureMessage, testExecError, testResults, perfStats }) {
     const hasFailed = testExecError !== undefined || testResults.some(({ status }) => status === 'failed');
     const file = {
       name,

@@ -1,4 +1,4 @@
-/** A real Prometheus for tests: on a free loopback port, with its data in a temporary folder, stopped by its pid. */
+/** Starts a real Prometheus for tests, on a free loopback port and with its data in a temporary folder. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -7,10 +7,10 @@ import { stringify } from 'yaml';
 import { eventually, freePort, spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
 import { findPrometheus } from './servers.js';
 
-/** Often enough that a test need not wait long; a busy machine must get a scrape done within it, or the series end. */
+/** Scrape interval and timeout. Short enough for tests to wait, long enough for a scrape on a busy machine. */
 const SCRAPE_INTERVAL = '2s';
 
-/** One series of an instant vector. */
+/** Sample is one series of an instant vector. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -18,9 +18,12 @@ export interface Sample {
 
 export interface PrometheusServer {
   readonly url: string;
-  /** Evaluates PromQL now. A scalar is a sample without labels. Rejects with what Prometheus says of an expression that is none. */
+  /**
+   * Evaluates a PromQL expression now. Returns a scalar as one sample without labels. Rejects with Prometheus's error
+   * message if the expression is invalid.
+   */
   query(expression: string): Promise<Sample[]>;
-  /** Waits until every target has been scraped so many times more, all of them with success. */
+  /** Waits until every target was scraped `times` more times, and its last scrape succeeded. */
   scraped(times?: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -35,9 +38,9 @@ interface Answer {
 }
 
 /**
- * Starts a server that scrapes these origins, by the name that is their `instance`. The caller stops it.
- * @param options.rules text of a file with alerts; scrapes and evaluates every second then
- * @param options.features for `--enable-feature`
+ * Starts a server that scrapes these origins. Their names become the `instance` labels. The caller must stop it.
+ * @param options.rules text of a rule file. With rules, the server scrapes and evaluates every second.
+ * @param options.features values for `--enable-feature`
  */
 export async function startPrometheus(
   origins: Readonly<Record<string, string>>,
@@ -124,7 +127,7 @@ async function ask(url: string, expression: string): Promise<Sample[]> {
   return rows.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
 }
 
-/** Returns the complaints of Prometheus's checker about a scrape; empty if there are none. */
+/** Returns the errors of `promtool check metrics` for a scrape. Empty if there are none. */
 export function complaintsOfPromtool(input: string): string {
   const tool = findPrometheus()?.tool ?? '';
   const { stderr, status } = spawnSync(tool, ['check', 'metrics'], { input, encoding: 'utf8' });

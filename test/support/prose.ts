@@ -1,6 +1,6 @@
-/** Sentences of doc comments and pages, for the rules that a program can check. */
+/** Finds doc comments and sentences that break writing rules which a program can check. */
 
-/** The longest sentence, in words. */
+/** Maximum length of a sentence, in words. */
 export const MAX_WORDS = 25;
 
 /** First words that hide the subject of a doc comment. */

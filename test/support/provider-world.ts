@@ -1,4 +1,4 @@
-/** An admin application with two identity providers that are one process, and people who go there and back. */
+/** An admin application with two configured identity providers, which are one server, and browsers that use them. */
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { PanelFiles } from '../../src/admin/panel/panel-files.js';
 import { systemClock } from '../../src/platform/clock.js';
@@ -10,7 +10,7 @@ import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from './signed-in.js'
 const OPERATORS = { claim: 'groups', value: 'ops' };
 let count = 0;
 
-/** ProviderWorld is one of them, with an account. */
+/** ProviderWorld is an admin application with an account and two identity providers. */
 export class ProviderWorld {
   private constructor(
     private readonly idp: IdentityProvider,
@@ -19,7 +19,10 @@ export class ProviderWorld {
     readonly accountId: string,
   ) {}
 
-  /** Starts one. `company` makes nobody an operator, `staff` those in the group `ops`. */
+  /**
+   * Starts a world. The provider `company` makes no one an operator, and `staff` makes the members of the group `ops`
+   * operators. The caller must close it.
+   */
   static async start(idp: IdentityProvider, kind: DatabaseHandle['kind'], panel?: PanelFiles): Promise<ProviderWorld> {
     const database = await testDatabase(kind);
     const company = { issuer: idp.issuer, ...PROVIDER_CLIENT, label: 'Company' };
@@ -28,7 +31,7 @@ export class ProviderWorld {
       settings: { signIn: { providers } },
       ...(panel === undefined ? {} : { panel }),
     });
-    // The provider says when somebody signed in there by the clock on the wall.
+    // The provider uses the system clock for its sign-in times, so the test clock must agree.
     running.clock.advance(systemClock.now() - running.clock.now());
     const { id } = await running.admin.createAccount({ plan: 'starter' });
     return new ProviderWorld(idp, database, running, id);
@@ -39,7 +42,7 @@ export class ProviderWorld {
     await this.database.close();
   }
 
-  /** A name that nobody has at the provider. */
+  /** Returns a new user name for the provider. */
   newName(): string {
     return `${this.database.kind}-${++count}`;
   }
@@ -48,20 +51,20 @@ export class ProviderWorld {
     return new PanelBrowser(this.running.url);
   }
 
-  /** There and back; where the browser is led in the end. */
+  /** Signs in at a provider, and opens the callback URL. @returns the URL of the final redirect. */
   async visit(own: PanelBrowser, sub: string, body: object = {}, provider = 'company'): Promise<string> {
     const { url } = await own.call<{ url: string }>('POST', `/sign-in/providers/${provider}`, body);
     return this.comeBack(own, await this.idp.signIn(url, sub));
   }
 
-  /** The second half of it. */
+  /** Opens the callback URL in the browser. @returns the URL that it redirects to. */
   async comeBack(own: PanelBrowser, { pathname, search }: URL): Promise<string> {
     const answer = await own.ask('GET', `${pathname.replace('/admin/v1', '')}${search}`);
-    if (answer.status !== 303) throw new Error(`The way back led nowhere: ${answer.status} ${answer.text}`);
+    if (answer.status !== 303) throw new Error(`The callback did not redirect: ${answer.status} ${answer.text}`);
     return String(answer.headers.location);
   }
 
-  /** Somebody who is signed in with a password. */
+  /** Creates a member with a password, and a browser in which they are signed in. */
   async signedIn() {
     const member = await memberWithPassword(this.database, this.running);
     const own = this.browser();
@@ -69,7 +72,7 @@ export class ProviderWorld {
     return { ...member, own };
   }
 
-  /** The token of an invitation. */
+  /** Creates an invitation, and returns its token. */
   async invitationFor(email: string, role = 'viewer'): Promise<string> {
     const path = `/accounts/${this.accountId}/invitations`;
     const { link } = await this.running.admin.call<{ link: string }>('POST', path, { email, role });

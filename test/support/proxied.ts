@@ -1,4 +1,4 @@
-/** The program between a backend whose answer can be changed and a client with a key: what the tests of the proxy begin with. */
+/** Starts the program between a client with a key and a backend whose response a test can change. */
 import type { ClientRequest } from 'node:http';
 import type { ApiKeyWithSecret } from './admin.js';
 import { json, startBackend, type Backend, type BackendHandler, type BackendOptions } from './backend.js';
@@ -7,40 +7,41 @@ import type { RunningTrailgate } from './program.js';
 import { acquireTrailgate, type AcquireOptions, type SharedTrailgate } from './shared-program.js';
 
 export interface ProxiedOptions extends Omit<AcquireOptions, 'backend'> {
-  /** Instead of a backend of its own: where the service's targets are. */
+  /** Targets of the service, instead of the started backend. */
   readonly targets?: string | readonly string[];
-  /** A path behind the own backend's origin. */
+  /** Path to append to the URL of the started backend. */
   readonly targetPath?: string;
   readonly backendOptions?: BackendOptions;
 }
 
 export interface Proxied<Program extends SharedTrailgate = SharedTrailgate> {
-  /** Origin of the gateway and the base path. */
+  /** Origin of the gateway, with the base path. */
   readonly url: string;
   readonly port: number;
   readonly key: ApiKeyWithSecret;
-  /** Value of the field. */
+  /** Value of the `Authorization` field. */
   readonly authorization: string;
   readonly backend: Backend;
   readonly trailgate: Program;
   /** Replaces the handler of the backend, and forgets the requests that it received. */
   answerWith(handler: BackendHandler): void;
-  /** A request with the key; `path` is relative to the base path and goes out as it is. */
+  /** Sends a request with the key. `path` is relative to the base path, and is sent as it is. */
   send(path: string, options?: SendOptions): Promise<Answer>;
-  /** Like `send`, up to the head of the response. */
+  /** Like `send`, but resolves at the head of the response. */
   exchange(path: string, options?: SendOptions): Promise<Exchange>;
-  /** Like `send`, but the request is not sent yet. */
+  /** Like `send`, but returns the request without sending it. */
   open(path: string, options?: SendOptions): ClientRequest;
-  /** Bytes as they are; see `sendRaw`. */
+  /** Sends raw bytes. See `sendRaw`. */
   raw(bytes: string | Buffer, silenceMs?: number, answers?: number): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** With a program of its own. */
+/** OwnProxied has a program that no other test uses. */
 export type OwnProxied = Proxied<RunningTrailgate>;
 
 /**
- * Starts a backend and provides the program in front of it (`acquireTrailgate`), with an account and a key that can do everything.
+ * Starts a backend, and acquires a program in front of it (`acquireTrailgate`) with an account and a key with all
+ * scopes. The caller must stop it.
  */
 export function startProxied(options: ProxiedOptions & { readonly own: true }): Promise<OwnProxied>;
 export function startProxied(options?: ProxiedOptions): Promise<Proxied>;

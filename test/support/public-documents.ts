@@ -1,11 +1,11 @@
-/** Documents of services, and the public one that is made of them. */
+/** OpenAPI documents of services, and the public document that is built from them. */
 import { expect } from '@jest/globals';
 import { validatorFor } from '../../src/config/openapi/openapi-structure.js';
 import { visitObjects } from '../../src/config/openapi/openapi-traversal.js';
 import { buildPublicOpenApi } from '../../src/reference/public-openapi.js';
 import { configOf } from './config-files.js';
 
-/** The public document, as far as tests look at it. */
+/** Document is the public document, as far as tests read it. */
 export interface Document {
   openapi: string;
   info: { title: string; version: string; description: string };
@@ -13,7 +13,7 @@ export interface Document {
   paths: Record<string, Record<string, PublicOperation>>;
   components: Record<string, Record<string, Record<string, unknown>>>;
 }
-/** One of its operations. */
+/** PublicOperation is an operation of the public document. */
 export interface PublicOperation {
   operationId: string;
   description: string;
@@ -23,7 +23,7 @@ export interface PublicOperation {
   responses: Record<string, { $ref?: string; headers?: Record<string, unknown>; content?: Record<string, unknown> }>;
 }
 
-/** Names that every object of JavaScript has: schemas of a racing API are called so. */
+/** A document whose schemas are named like inherited properties of JavaScript objects. */
 export const INHERITED = `openapi: 3.1.0
 info: { title: Cars, version: '1' }
 security: [{ key: ['cars:read'] }]
@@ -38,7 +38,7 @@ components:
     valueOf: { type: string }
 `;
 
-/** Parts of operations that others refer to, and that refer to others. */
+/** A document with references to parts of operations, and from these parts to components. */
 export const REFERRING = `openapi: 3.1.0
 info: { title: Trees, version: '1' }
 security: [{ key: ['trees:read'] }]
@@ -67,12 +67,15 @@ components:
     Size: { type: integer, $anchor: size }
 `;
 
-/** Compiling the standard's schema takes longer than all of these documents. */
+/** Validator for OpenAPI documents. Shared, because compiling the schema takes longer than all validations. */
 export const validator = await validatorFor(false);
 
 const documents = new Map<string, Promise<Document>>();
 
-/** The public document of these files, which is valid and refers to nothing that is not there. Made once. */
+/**
+ * Returns the public document for these configuration files. Expects it to be valid and to have no dangling references.
+ * Caches the document.
+ */
 export function documentOf(files: Record<string, string>, isDeprecated = false): Promise<Document> {
   const key = JSON.stringify([files, isDeprecated]);
   const document = documents.get(key) ?? makeDocument(files, isDeprecated);
@@ -88,7 +91,7 @@ async function makeDocument(files: Record<string, string>, isDeprecated: boolean
   return document as unknown as Document;
 }
 
-/** References that lead nowhere. */
+/** Returns the references that do not point to a component. */
 export function danglingReferences(document: Document): string[] {
   const references: string[] = [];
   visitObjects(document, (object) => {
@@ -100,7 +103,7 @@ export function danglingReferences(document: Document): string[] {
   });
 }
 
-/** Two services whose components have the same names. */
+/** A configuration of two services whose components have the same names. */
 export const TWO_SERVICES = `
 services:
   boats: { targets: [http://10.0.0.1:1], openapi: boats.yaml }
@@ -109,7 +112,7 @@ operations:
   - { match: 'DELETE /boats/{id}', service: boats, scopes: [boats:write], cost: 3 }
 plans: {}
 `;
-/** One of them, in OpenAPI 3.0. */
+/** Document of the service `boats`, in OpenAPI 3.0. */
 export const BOATS = `
 openapi: 3.0.3
 info: { title: Boats, version: '7' }
@@ -130,7 +133,7 @@ components:
     Item: { type: object, properties: { name: { type: string, nullable: true }, seats: { type: integer, minimum: 0, exclusiveMinimum: true }, next: { nullable: true, allOf: [{ $ref: '#/components/schemas/Item' }] } } }
     Secret: { type: object, description: internal }
 `;
-/** The other, in 3.1. */
+/** Document of the service `guides`, in OpenAPI 3.1. */
 export const GUIDES = `
 openapi: 3.1.0
 info: { title: Guides, version: '8' }

@@ -1,4 +1,4 @@
-/** Subjects, limits and a source of month counts for tests of quotas. */
+/** Subjects, limits and a source of month counts for quota tests. */
 import type { DayCount } from '../../src/quota/model/calendar-count.js';
 import type { MonthSource, WrittenMonth } from '../../src/quota/model/counter-store.js';
 import { perWindow, WINDOW_NAMES, WINDOWS, type WindowName } from '../../src/platform/quotas/windows.js';
@@ -8,27 +8,27 @@ import { QuotaSubject, QuotaTerms } from '../../src/quota/model/subject.js';
 
 type FieldName<Name> = Name extends `${infer Of}-${infer Period}` ? `${Of}${Capitalize<Period>}` : never;
 
-/** A number for each window by name, such as `keyMinute`: easier to read in a test than an array. */
+/** A number for each window by name, such as `keyMinute`. Tests read easier with names than with an array. */
 export type NamedCounts = Record<FieldName<WindowName>, number>;
 
-/** A number of each window by name. */
+/** Converts an array of numbers by window to an object by name. */
 export function named(counts: readonly number[]): NamedCounts {
   return Object.fromEntries(WINDOWS.map((_, index) => [fieldAt(index), counts[index]])) as NamedCounts;
 }
 
-/** Counts by window; 0 where none is named. */
+/** Returns counts by window. Missing windows get 0. */
 export function countsWith(counts: Partial<NamedCounts>): QuotaCounts {
   return perWindow((_, index) => counts[fieldAt(index)] ?? 0) as QuotaCounts;
 }
 
-/** Limits by window; none where none is named. */
+/** Returns limits by window. Missing windows have no limit. */
 export function limitsWith(limits: Partial<NamedCounts>): QuotaLimits {
   return perWindow((_, index) => limits[fieldAt(index)] ?? Infinity);
 }
 
 export const NO_LIMITS = limitsWith({});
 
-/** The bits of windows, as `QuotaDecision.violated` holds them. */
+/** Returns the bits of these windows, as in `QuotaDecision.violated`. */
 export function bitsOf(...names: readonly WindowName[]): number {
   return names.reduce((bits, name) => bits | (1 << WINDOW_NAMES.indexOf(name)), 0);
 }
@@ -38,7 +38,7 @@ function fieldAt(index: number): keyof NamedCounts {
   return `${of}${period[0]!.toUpperCase()}${period.slice(1)}` as keyof NamedCounts;
 }
 
-/** The months of an account that has chosen nothing. */
+/** Months in UTC with billing day 1. */
 export const UTC_MONTHS = calendarOf('UTC', 1);
 
 export interface SubjectOptions {
@@ -49,22 +49,22 @@ export interface SubjectOptions {
   readonly billingDay?: number;
 }
 
-/** A subject without limits but for those named. */
+/** Returns a subject with only the given limits. */
 export function subjectWith(limits: Partial<NamedCounts>, options: SubjectOptions = {}): QuotaSubject {
   const { accountId = 'acc_1', keyId = 'key_1', onStoreLoss = 'local', timeZone = 'UTC', billingDay = 1 } = options;
   const terms = new QuotaTerms(limitsWith(limits), onStoreLoss, calendarOf(timeZone, billingDay));
   return new QuotaSubject(accountId, keyId, terms);
 }
 
-/** Nobody has seen anything later. */
+/** Marks written counts as newer than everything that a counter has observed. */
 const NEWEST = { observedAtMs: Number.MAX_SAFE_INTEGER / 1_000, later: [] };
 
-/** Returns fixed month counts, and records the queries. */
+/** FixedMonths returns fixed month counts, and records the queries. */
 export class FixedMonths implements MonthSource {
   readonly asked: { accountId: string; keyId: string | undefined; label: number }[] = [];
   used = { account: 0, key: 0 };
   day: DayCount | undefined;
-  /** Rejects with this while it is set. */
+  /** Error with which all queries reject while it is set. */
   failure: Error | undefined;
 
   async usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth> {

@@ -1,7 +1,7 @@
-/** Random JSON documents as texts: numbers of every form, odd Unicode, nesting. And what they say, read by hand. */
+/** Random JSON texts with numbers of every form, unusual Unicode and nesting, and a comparison of their contents. */
 import fc from 'fast-check';
 
-/** Numbers as JSON writes them, with any number of digits. */
+/** Numbers in JSON syntax, with any number of digits. */
 export const NUMBER = fc
   .tuple(
     fc.constantFrom('', '-'),
@@ -34,7 +34,7 @@ function isName(name: string): boolean {
   return name !== '__proto__' && !name.endsWith('\\');
 }
 
-/** Documents that any reader takes: without half surrogate pairs, and with each name of an object once. */
+/** Documents that all parsers read alike, without lone surrogates and without duplicate names in an object. */
 export const { document: DOCUMENT } = fc.letrec<{ document: string }>((tie) => {
   const spaced = fc.tuple(space, tie('document'), space).map((parts) => parts.join(''));
   return {
@@ -52,7 +52,7 @@ export const { document: DOCUMENT } = fc.letrec<{ document: string }>((tie) => {
   };
 });
 
-/** Documents that two readers may read in two ways, as bytes. */
+/** Documents, as bytes, that are invalid or that parsers may read differently. */
 export const BROKEN: fc.Arbitrary<Buffer> = fc
   .tuple(DOCUMENT, fc.constantFrom('half', 'late half', 'half name', 'twice', 'latin1', 'deep', 'cut', 'proto'))
   .map(([document, how]) => {
@@ -70,8 +70,8 @@ export const BROKEN: fc.Arbitrary<Buffer> = fc
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null/gs;
 
 /**
- * Returns the content of a document, independent of spaces, escapes and the order of members. It has each number with
- * its digits, each text and each name, sorted, and the structure. Reads no number, so it rounds none.
+ * Returns the content of a document, independent of spaces, escapes and the order of members. `tokens` has each number as
+ * written, and each string and name, sorted. `value` is the parsed document, in which numbers may be rounded.
  */
 export function saidBy(json: string): { readonly tokens: readonly string[]; readonly value: unknown } {
   const tokens = Array.from(json.matchAll(TOKEN), ([token]) =>

@@ -1,10 +1,10 @@
-/** Callers of the gateway that watch their limits: the fields as a client reads them, and many requests at once. */
+/** A client that reads the rate-limit fields of responses and sends many requests at once. */
 import { Agent } from 'node:http';
 import { isInnerList, parseList } from 'structured-headers';
 import { send, type Answer, type SendOptions } from './http.js';
 import { eventually } from './processes.js';
 
-/** One policy as both fields describe it. */
+/** Policy is one rate-limit policy, with the parameters of both fields. */
 export interface Policy {
   readonly name: string;
   readonly q: number;
@@ -13,7 +13,7 @@ export interface Policy {
   readonly t: number;
 }
 
-/** The policies of an answer in order; throws where the two fields are no structured fields or do not belong together. */
+/** Returns the policies of a response in order. Throws if the two fields are invalid or name different policies. */
 export function policiesOf(answer: Answer): Policy[] {
   const described = members(answer.headers['ratelimit-policy']);
   const current = members(answer.headers['ratelimit']);
@@ -29,20 +29,20 @@ export function policiesOf(answer: Answer): Policy[] {
 function members(field: string | string[] | undefined): [string, Map<string, unknown>][] {
   if (typeof field !== 'string') return [];
   return parseList(field).map((member) => {
-    if (isInnerList(member) || typeof member[0] !== 'string') throw new Error(`${field} is no list of strings`);
+    if (isInnerList(member) || typeof member[0] !== 'string') throw new Error(`${field} is not a list of strings`);
     return [member[0], member[1]];
   });
 }
 
-/** The names of the rate-limit fields of an answer, lower case. */
+/** Returns the names of a response's rate-limit fields, in lower case. */
 export function limitFieldsOf(answer: Answer): string[] {
   return Object.keys(answer.headers).filter((name) => name.includes('ratelimit'));
 }
 
-/** How often those are asked again that could not be decided in time. */
+/** Maximum number of repetitions for requests that could not be decided in time. */
 const PATIENCE_ROUNDS = 100;
 
-/** Sends with a key on kept connections, at most `connections` at once. */
+/** Caller sends requests with a key on at most `connections` persistent connections. Tests must close it. */
 export class Caller {
   private readonly agent: Agent;
 
@@ -54,13 +54,13 @@ export class Caller {
     this.agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** `path` is relative to the base path. */
+  /** Sends a request. `path` is relative to the base path. */
   get(path = '/open', options: SendOptions = {}): Promise<Answer> {
     const headers = { Authorization: `Bearer ${this.secret}` };
     return send(`${this.gatewayUrl}/api/v1${path}`, { agent: this.agent, headers, ...options });
   }
 
-  /** Sends so many requests at once. @returns how many responses had each status */
+  /** Sends `count` requests at once. @returns the number of responses by status. */
   async burst(count: number, path = '/open'): Promise<Record<number, number>> {
     const statuses: Record<number, number> = {};
     const answers = await Promise.all(Array.from({ length: count }, () => this.get(path)));
@@ -69,8 +69,8 @@ export class Caller {
   }
 
   /**
-   * Like `burst`, but repeats requests whose limits could not be looked up in time, since a busy machine is no lost
-   * limit. Late ones are refunded, so they take nobody's place.
+   * Like `burst`, but repeats requests that got a 503 because their limits could not be checked in time. This happens on
+   * busy machines. A late decision is refunded, so it uses up no limit.
    */
   async decided(count: number, path = '/open'): Promise<Record<number, number>> {
     const statuses = await this.burst(count, path);
@@ -83,7 +83,7 @@ export class Caller {
     return statuses;
   }
 
-  /** The caller's own usage: count by policy. */
+  /** Returns the usage of the key and its account, by policy. */
   async used(): Promise<Record<string, number>> {
     const answer = await this.get('/usage');
     const { windows } = answer.json<{ windows: { policy: string; used: number }[] }>();
@@ -96,8 +96,9 @@ export class Caller {
 }
 
 /**
- * Returns how many of `each` simultaneous requests per caller are admitted, with repetitions until none is. A late
- * decision is refunded a moment later. Callers that were refused meanwhile may repeat, and in the end no place is lost.
+ * Returns how many requests are admitted in total if each caller sends `each` requests at once. Late decisions are
+ * refunded with a delay, so callers repeat requests until `limit` is reached. At the end, each caller sends five more
+ * requests, so that the result shows an exceeded limit.
  */
 export async function admittedInAll(callers: readonly Caller[], each: number, limit: number): Promise<number> {
   const bursts = await Promise.all(callers.map((caller) => caller.decided(each)));

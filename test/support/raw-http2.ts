@@ -1,4 +1,7 @@
-/** HTTP/2 frame by frame (RFC 9113): for what no library would send. Fields go as literals without compression (RFC 7541 section 6.2.2). */
+/**
+ * HTTP/2 frame by frame (RFC 9113), for messages that no library would send. Fields are sent as literals without
+ * indexing (RFC 7541 section 6.2.2).
+ */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import type { Duplex } from 'node:stream';
@@ -16,7 +19,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** A frame as it goes on the wire. */
+/** Returns the bytes of a frame. */
 export function frame(type: number, flags: number, stream: number, payload: Buffer | string = ''): Buffer {
   const body = Buffer.from(payload as string);
   const head = Buffer.alloc(9);
@@ -27,7 +30,7 @@ export function frame(type: number, flags: number, stream: number, payload: Buff
   return Buffer.concat([head, body]);
 }
 
-/** A block of fields, with names and values as they are. Text is Latin-1. */
+/** Returns a field block with these names and values, unchanged and in Latin-1. */
 export function fieldBlock(fields: readonly (readonly [name: string, value: string])[]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
 }
@@ -48,10 +51,10 @@ function text(value: string): Buffer {
 
 export interface RawHttp2 {
   readonly socket: Duplex;
-  /** Every frame that has come, in order. */
+  /** All received frames, in order. */
   readonly frames: Frame[];
   send(...frames: readonly Buffer[]): void;
-  /** Returns what arrived on a stream: its status, without the other fields, and the body as text. */
+  /** Returns the state of the response on a stream, and its body so far as text. */
   answer(stream: number): {
     readonly begun: boolean;
     readonly ended: boolean;
@@ -60,7 +63,10 @@ export interface RawHttp2 {
   };
 }
 
-/** Speaks HTTP/2 on a connection. @param windowBytes what the server may send of each answer before it is told to go on. */
+/**
+ * Starts HTTP/2 on a connection. Acknowledges the server's settings, but sends no window updates.
+ * @param windowBytes initial window of each stream: how much of a response the server may send without an update.
+ */
 export function speakRawHttp2(socket: Duplex, windowBytes = 65_535): RawHttp2 {
   const frames: Frame[] = [];
   let unread = Buffer.alloc(0);
@@ -96,7 +102,7 @@ export function speakRawHttp2(socket: Duplex, windowBytes = 65_535): RawHttp2 {
   };
 }
 
-/** Connects with TLS to a port of 127.0.0.1, whatever its certificate. */
+/** Connects over TLS to a port of 127.0.0.1. Accepts any certificate. */
 export async function connectRawHttp2(port: number, windowBytes?: number): Promise<RawHttp2> {
   const socket = connect({ port, host: '127.0.0.1', ALPNProtocols: ['h2'], rejectUnauthorized: false });
   await once(socket, 'secureConnect');

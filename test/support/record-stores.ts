@@ -1,4 +1,4 @@
-/** Every store of records of requests with an `Idempotency-Key`, with a clock that a test turns. */
+/** Opens every store of idempotency records, with a clock that a test advances. */
 import { describe } from '@jest/globals';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -12,9 +12,9 @@ import { emptyRedis } from './timed-redis.js';
 
 export interface RecordStoreUnderTest {
   readonly store: RecordStore;
-  /** Lets so many whole seconds pass. */
+  /** Advances the time by a whole number of seconds. */
   wait(seconds: number): Promise<void>;
-  /** Forgets everything. */
+  /** Deletes all records. */
   empty(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ async function onDatabase(kind: DatabaseHandle['kind']): Promise<RecordStoreUnde
   };
 }
 
-/** Time is turned by making every record older: in Redis it is Redis's own. */
+/** Makes every record older by `ARGV[1]` ms. Redis uses its own clock, which a test cannot advance. */
 const AGE = `
 for _, key in ipairs(redis.call('KEYS', '*')) do
   local left = redis.call('PTTL', key) - ARGV[1]
@@ -51,13 +51,13 @@ async function onRedis(): Promise<RecordStoreUnderTest> {
   };
 }
 
-/** Returns the idempotency records of a database with their response bodies as text, to look for secrets in them. */
+/** Returns the idempotency records of a database with decoded response bodies, in which tests look for secrets. */
 export async function readableRecords({ db }: DatabaseHandle) {
   const rows = await db.selectFrom('idempotent_request').selectAll().execute();
   return rows.map((row) => ({ ...row, body: Buffer.from(row.body ?? '', 'base64').toString() }));
 }
 
-/** A suite for each of them. */
+/** Defines a suite for each kind of store. */
 export function describeRecordStores(title: string, suite: (open: () => Promise<RecordStoreUnderTest>) => void): void {
   describe(`${title} on sqlite`, () => {
     suite(() => onDatabase('sqlite'));

@@ -1,4 +1,4 @@
-/** A call on a connection of src/http that writes down all it is told, and what breaks the contract of `Call`. */
+/** A call on a backend connection that records its callbacks, and violations of the contract of `Call`. */
 import type { Readable } from 'node:stream';
 import type { ResponseHead } from '../../src/http/backend/response-head.js';
 import type { Call, Sending } from '../../src/http/backend/call.js';
@@ -25,18 +25,18 @@ export class RecordedCall implements Call {
   sending: Sending | undefined;
   head: ResponseHead | undefined;
   trailerText = '';
-  /** Code of the error, if it has one. */
+  /** Code of the error, or its message if it has no code. Undefined if the call has not failed. */
   error: string | undefined;
   sentTimes = 0;
   answered = 0;
   ends = 0;
-  /** Violations of the order of events: anything after the end, a body before a head, a second end. */
+  /** Violations of the contract, such as a callback after the end, or a body before its head. */
   readonly breaches: string[] = [];
   readonly interim: number[] = [];
   readonly pieces: Buffer[] = [];
-  /** Resolves with its end, however it ends. */
+  /** Resolves when the call has ended or failed. */
   readonly over: Promise<this>;
-  /** Called with each event, behind what is written down. */
+  /** Called with each event, after it was recorded. */
   on: CallListener = () => {};
   private resolve!: (call: this) => void;
 
@@ -53,12 +53,12 @@ export class RecordedCall implements Call {
     return this.ends > 0;
   }
 
-  /** The body so far, in Latin-1. */
+  /** The body so far, decoded as Latin-1. */
   get text(): string {
     return Buffer.concat(this.pieces).toString('latin1');
   }
 
-  /** How it came out, in one word: the status, or the code of the error. */
+  /** Code of the error, or the status if there is no error. */
   get outcome(): string {
     return this.error ?? String(this.head?.status);
   }
@@ -70,7 +70,7 @@ export class RecordedCall implements Call {
   }
 
   onSent(): void {
-    // An answer may come before all is sent.
+    // The response may arrive before the request is sent.
     if (this.ends > 0) this.breaches.push('onSent after the end');
     if (++this.sentTimes > 1) this.breaches.push('sent twice');
   }

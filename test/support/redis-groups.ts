@@ -1,4 +1,4 @@
-/** Several real redis-servers that belong together: a master with a replica and a Sentinel, and a Cluster. */
+/** Starts groups of real redis-servers: a master with a replica and a Sentinel, or a Cluster. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -6,7 +6,7 @@ import { eventually, freePort, temporaryFolder } from './processes.js';
 import { startRedis, type RedisServer } from './redis.js';
 
 const DOWN_AFTER_MS = 500;
-/** A busy machine can stop all of them for seconds: that is no reason to take each other for dead. */
+/** Long, because a busy machine can stop all nodes for seconds. They must not take each other for failed. */
 const CLUSTER_NODE_TIMEOUT_MS = '15000';
 
 export interface SentinelGroup {
@@ -16,7 +16,7 @@ export interface SentinelGroup {
   stop(): Promise<void>;
 }
 
-/** A master called `mymaster`, one replica, one Sentinel that fails over by itself. */
+/** Starts a master named `mymaster`, a replica, and a Sentinel that fails over. The caller must stop them. */
 export async function startSentinelGroup(): Promise<SentinelGroup> {
   const master = await startRedis();
   const replica = await startRedis({ extraArgs: ['--replicaof', `127.0.0.1 ${master.port}`] });
@@ -53,12 +53,15 @@ async function startSentinel(masterPort: number): Promise<RedisServer> {
 export interface ClusterGroup {
   readonly url: string;
   readonly masters: readonly RedisServer[];
-  /** Forgets every key. */
+  /** Deletes all keys. */
   empty(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Three masters without replicas that hold a third of the slots each. One that dies takes its own slots with it only. */
+/**
+ * Starts three masters without replicas, each with a third of the slots. If one fails, only its slots are unavailable.
+ * The caller must stop them.
+ */
 export async function startCluster(): Promise<ClusterGroup> {
   const extraArgs = [
     '--cluster-enabled',
@@ -71,20 +74,20 @@ export async function startCluster(): Promise<ClusterGroup> {
   const masters = await Promise.all([1, 2, 3].map(() => startRedis({ extraArgs, clusterable: true })));
   const bounds = [0, 5_461, 10_923, 16_384];
   for (const [index, master] of masters.entries()) {
-    await asked(master.port, 'slots are given', async (client) => {
+    await asked(master.port, 'the node has its slots', async (client) => {
       await client.call('CLUSTER', 'ADDSLOTSRANGE', bounds[index]!, bounds[index + 1]! - 1);
       await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
       return true;
     });
   }
   for (const other of masters.slice(1)) {
-    await asked(masters[0]!.port, 'they meet', async (client) => {
+    await asked(masters[0]!.port, 'the nodes meet', async (client) => {
       await client.call('CLUSTER', 'MEET', '127.0.0.1', other.port);
       return true;
     });
   }
   for (const { port } of masters) {
-    await asked(port, 'the cluster stands', async (client) => {
+    await asked(port, 'the cluster is ready', async (client) => {
       const info = String(await client.call('CLUSTER', 'INFO'));
       return (
         info.includes('cluster_state:ok') &&
@@ -98,7 +101,7 @@ export async function startCluster(): Promise<ClusterGroup> {
     masters,
     async empty() {
       const flush = async (client: Redis): Promise<boolean> => (await client.flushall()) === 'OK';
-      for (const { port } of masters) await asked(port, 'it is empty', flush);
+      for (const { port } of masters) await asked(port, 'the node is empty', flush);
     },
     async stop() {
       await Promise.all(masters.map((master) => master.stop()));
@@ -106,7 +109,7 @@ export async function startCluster(): Promise<ClusterGroup> {
   };
 }
 
-/** Polls a server over a connection of its own. */
+/** Polls a server on a new connection until `check` returns true. */
 async function asked(port: number, what: string, check: (client: Redis) => Promise<boolean>): Promise<void> {
   const client = new Redis(port, '127.0.0.1');
   try {

@@ -1,11 +1,11 @@
-/** The Redis of the tests does what the tests of outages need: it dies, freezes, forgets and comes back on its port. */
+/** The Redis servers for tests can die, freeze, lose their data and restart on the same port, as outage tests need. */
 import { afterEach, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { describeWithOwnRedis, describeWithRedis } from './describe-with.js';
 import { sharedRedisUrl, startRedis, type RedisServer } from './redis.js';
 
-/** One inline command; what came back within the time, empty where nothing did. */
+/** Sends one inline command. Returns the first data that arrives within the time, or an empty text. */
 function command(port: number, line: string, timeoutMs = 300): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${line}\r\n`));

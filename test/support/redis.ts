@@ -1,4 +1,4 @@
-/** A real redis-server for tests: on a free loopback port, in a temporary folder, stopped by its pid. */
+/** Starts real redis-servers for tests, on free loopback ports and in temporary folders. */
 import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { eventually, freePort, spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
@@ -6,32 +6,32 @@ import { findRedisServer } from './servers.js';
 
 export interface RedisOptions {
   readonly port?: number;
-  /** Keep an append-only file, so that a restart finds the data again. */
+  /** Keeps an append-only file, so that data survives a restart. */
   readonly appendonly?: boolean;
   readonly extraArgs?: readonly string[];
-  /** Take a port whose cluster bus port (10,000 above) exists. */
+  /** Chooses a port low enough for the cluster bus port, which is 10,000 higher. */
   readonly clusterable?: boolean;
-  /** Run as a Sentinel, from this file. */
+  /** Runs as a Sentinel with this configuration file. */
   readonly sentinelFile?: string;
 }
 
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
-  /** Process ID of the running server; changes with `restart`. */
+  /** Process ID of the server. Changes with `restart`. */
   readonly pid: number;
-  /** Ends it and removes its folder. Harmless when it has ended already. */
+  /** Stops the server and removes its folder. Safe to call if the server has already ended. */
   stop(): Promise<void>;
-  /** Kills it in the middle of whatever it does; its folder stays for `restart`. */
+  /** Kills the server. Its folder stays for `restart`. */
   kill9(): Promise<void>;
-  /** Freezes it: connections stay open and nothing answers. */
+  /** Freezes the server (SIGSTOP). Connections stay open, and nothing answers. */
   pause(): void;
   resume(): void;
-  /** Starts it again on the same port and folder; ends it first (SIGTERM) where it still runs. */
+  /** Starts the server again on the same port and folder. Stops it first (SIGTERM) if it is running. */
   restart(): Promise<void>;
 }
 
-/** Sends PING; false where nothing listens or something else than PONG comes back. */
+/** Sends PING. Resolves to false if nothing listens, or the response is not PONG. */
 function ping(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
@@ -45,7 +45,7 @@ function ping(port: number): Promise<boolean> {
   });
 }
 
-/** Two for each worker. */
+/** Number of databases. Each Jest worker uses two. */
 const DATABASES = 128;
 
 async function launch(port: number, folder: string, options: RedisOptions): Promise<OwnedProcess> {
@@ -74,12 +74,12 @@ async function launch(port: number, folder: string, options: RedisOptions): Prom
     if (!server.isRunning()) throw new Error(`redis-server ended at once:\n${output}`);
     return ping(port);
   });
-  // Another process can have taken the port in between, and have answered the ping.
+  // Another process may have taken the port meanwhile, and have answered the PING.
   if (!server.isRunning()) throw new Error(`redis-server ended at once:\n${output}`);
   return server;
 }
 
-/** Starts a server and waits until it answers. The caller stops it. */
+/** Starts a server and waits until it answers. The caller must stop it. */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const folder = temporaryFolder('redis');
   let port = options.port ?? (await freePort());
@@ -121,14 +121,14 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
 let ownShared: Promise<RedisServer> | undefined;
 
 /**
- * URL of the Redis that all test files share; each Jest worker has a database number of its own, so FLUSHDB is safe.
- * `npm test` starts it; where Jest is run by hand, the first call starts one that ends with this process.
+ * Returns the URL of the Redis that all test files share. Each Jest worker has its own database number, so FLUSHDB is
+ * safe. `npm test` starts this Redis. Without it, the first call starts one that ends with this process.
  */
 export function sharedRedisUrl(): Promise<string> {
   return workerRedisUrl(0);
 }
 
-/** Like `sharedRedisUrl`, with another database number: for programs that go on while other tests use that one. */
+/** Like `sharedRedisUrl`, with a second database number. For programs that keep running while other tests run. */
 export function keptRedisUrl(): Promise<string> {
   return workerRedisUrl(DATABASES / 2);
 }

@@ -1,4 +1,7 @@
-/** The deployment of `gateway.yaml` as its users run it: the customers backend and the program, on free ports, with a key that has no limits. */
+/**
+ * Runs the deployment of `gateway.yaml` as users do: the customers backend and the program, on free ports. Provides a key
+ * without limits.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -7,23 +10,23 @@ import { temporaryFolder } from './processes.js';
 import { mergePatch } from './program-config.js';
 import { startTrailgate, type RunningTrailgate } from './program.js';
 
-/** Public URL in the published document, which names no machine of this run. */
+/** Public URL in the published documents. Fixed, so that they do not depend on the ports of a run. */
 const PUBLIC_URL = 'https://api.trailgate.test';
 
 export interface ReferenceDeployment {
   readonly gateway: RunningTrailgate;
-  /** URL below which the operations are. */
+  /** Base URL of the operations. */
   readonly apiUrl: string;
   readonly accountId: string;
   readonly keyId: string;
   /** Secret of a key with all scopes. */
   readonly secret: string;
-  /** The documents that are published: of the API, of the admin API. */
+  /** Returns the published OpenAPI documents of the API and the admin API, as text. */
   documents(): Promise<{ readonly public: string; readonly admin: string }>;
   stop(): Promise<void>;
 }
 
-/** Starts both. The caller stops them. */
+/** Starts the backend and the program. The caller must stop them. */
 export async function startReferenceDeployment(): Promise<ReferenceDeployment> {
   const folder = temporaryFolder('reference');
   const customers = await startCustomers({ TRAILGATE_DATA_DIR: folder });

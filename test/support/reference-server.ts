@@ -1,4 +1,4 @@
-/** The reference plane alone, in a real Nest application on a free port. */
+/** Starts the API reference alone, in a real Nest application on a free port. */
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -11,7 +11,7 @@ import { ReferenceModule, type ReferenceOptions } from '../../src/reference/refe
 
 const PAGES = new ErrorPages('https://api.example.com');
 
-/** Stands in for the public application's filter, which belongs to another plane. */
+/** Replaces the exception filter of the public application, which belongs to another module. */
 @Catch(Problem)
 class ProblemFilter implements ExceptionFilter<Problem> {
   catch(problem: Problem, host: ArgumentsHost): void {
@@ -20,7 +20,7 @@ class ProblemFilter implements ExceptionFilter<Problem> {
   }
 }
 
-/** Starts it. @returns its origin, and how to stop it. */
+/** Starts the application. @returns its origin, and a function that stops it. */
 export async function startReference(
   config: LoadedConfig,
   options: ReferenceOptions = {},

@@ -1,7 +1,7 @@
 /** Rows of request logs for tests. */
 import type { RequestLogRow } from '../../src/request-logs/request-log-row.js';
 
-/** A request that went well, but for what is given. */
+/** Returns the row of a successful request, with the given changes. */
 export function requestLogRow(change: Partial<RequestLogRow> & Pick<RequestLogRow, 'at' | 'seq'>): RequestLogRow {
   return {
     accountId: 'acc_1',

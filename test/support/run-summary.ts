@@ -1,46 +1,46 @@
-/** The result of a test run. */
+/** Summarizes a test run. */
 
-/** JestRun says how Jest ended, and what it wrote; null where it wrote nothing. */
+/** JestRun describes how Jest ended, and its results. `results` is null if Jest wrote none. */
 export interface JestRun {
   readonly code: number | null;
-  /** It had to be ended: a test left something open, or it took too long. */
+  /** Whether Jest had to be killed, because a test left something open or the run took too long. */
   readonly leaked: boolean;
   readonly results: JestResults | null;
 }
 
-/** JestResults is the part of Jest's JSON that is read here. */
+/** JestResults is the part of Jest's JSON report that the summary needs. */
 export interface JestResults {
-  /** How many files Jest set out to run. */
+  /** Number of test files that Jest was to run. */
   readonly numTotalTestSuites: number;
   readonly testResults: readonly FileResult[];
 }
 
 interface FileResult {
-  /** Path of the file. */
+  /** Absolute path of the file. */
   readonly name: string;
   readonly status: string;
   readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
 }
 
-/** A test that is known to fail now and then: it runs, and is reported, and does not fail the run. */
+/** Quarantined is a test that is known to fail sometimes. It runs and is reported, but does not fail the run. */
 export interface Quarantined {
-  /** Path of its file below the project. */
+  /** Path of its file, relative to the project. */
   readonly file: string;
-  /** Name with those of its `describe`s before it. */
+  /** Full name, including the titles of its `describe` blocks. */
   readonly test: string;
   readonly reason: string;
-  /** The day from which it has stood here, `YYYY-MM-DD`. */
+  /** First day of the quarantine, `YYYY-MM-DD`. */
   readonly since: string;
 }
 
-/** More quarantined tests than these are a suite that nobody believes. */
+/** Maximum number of quarantined tests. With more, the run fails. */
 export const MAX_QUARANTINED = 5;
 
-/** RunSummary is the last line of a run, its exit code, and what to say before it. */
+/** RunSummary holds the last line of a run, its exit code, and what to report before it. */
 export interface RunSummary {
   readonly line: string;
   readonly exitCode: 0 | 1;
-  /** Files that were to run and have no result. */
+  /** Files that were to run, but have no result. */
   readonly withoutResult: readonly string[];
   /** Quarantined tests that failed. */
   readonly quarantined: readonly Quarantined[];

@@ -1,4 +1,4 @@
-/** Random calls of every script that counts, for two that have to reply alike. */
+/** Random calls of every counting script, to compare the replies of two implementations. */
 import fc from 'fast-check';
 import { DECIDE_LUA } from '../../src/quota/redis/scripts/decide.js';
 import { HEARTBEAT_LUA } from '../../src/quota/redis/scripts/heartbeat.js';
@@ -21,26 +21,26 @@ const GRACE_MS = 3 * DAY_MS;
 export const HOUR_MS = 3_600_000;
 const NODES = ['one', 'two', 'three'];
 
-/** A call of a script. */
+/** Call is one call of a Redis script. */
 export interface Call {
   readonly script: string;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
 }
 
-/** State of a call when its turn has come. */
+/** Scene is the state in which a call is created. */
 export interface Scene {
   readonly nowMs: number;
   readonly account: string;
-  /** When a month was set last, ms. */
+  /** Times at which month counts were set, in ms. */
   readonly sets: number[];
-  /** The batch that each node has sent last. */
+  /** The last batch of each node, by node. */
   readonly batches: Map<
     string,
     { readonly keys: readonly string[]; readonly number: number; readonly undo: readonly number[] }
   >;
 }
-/** A call, and how long is waited before it. */
+/** Step is a call, and the time to wait before it. */
 export type Step = { readonly waitMs: number; readonly call: (scene: Scene) => Call };
 
 export const counterOf = (account: string, key: number): string =>
@@ -49,7 +49,7 @@ const key = fc.integer({ min: 1, max: 2 });
 const node = fc.constantFrom(...NODES);
 const cost = fc.constantFrom(0, 1, 1, 1, 2, 5, 70_000);
 const limit = fc.oneof(fc.constant(-1), fc.nat(12), fc.constant(300_000));
-/** Ahead of the clock where a node's clock is: in this day or month, the one before or one to come. */
+/** How far a node's clock is ahead, in ms. It can be in the current, an earlier or a later day or month. */
 const ahead = fc.oneof(
   { weight: 8, arbitrary: fc.constant(0) },
   fc.constantFrom(-31 * DAY_MS, -DAY_MS, DAY_MS, 31 * DAY_MS, 62 * DAY_MS),
@@ -65,7 +65,7 @@ export function monthOf(
 
 let sent = 0;
 
-/** The number of another batch. */
+/** Returns the number of a new batch. */
 export function nextNumber(): number {
   return ++sent;
 }
@@ -102,7 +102,7 @@ const undo = fc
     return { script: UNDO_LUA, keys: batch.keys, args };
   });
 
-/** Instants not long ago (µs) and costs in turn. */
+/** Recent costs, each with its age in ms. */
 const log = fc.array(fc.tuple(fc.nat(30_000), fc.integer({ min: -2, max: 5 })), { maxLength: 4 });
 const known = fc.record({
   used: fc.nat(40),
@@ -152,7 +152,7 @@ const refund = fc
   .map(
     ({ key: each, cost: given, ageMs, isOfSet, of, today, node: name }) =>
       ({ nowMs, account, sets }: Scene): Call => {
-        // In the very millisecond of a set, or the one behind it, or at any time.
+        // In the same millisecond as the last set, in the next one, or at any time.
         const setMs = sets.at(-1);
         const atMs = isOfSet && setMs !== undefined ? setMs + (ageMs % 2) : nowMs - ageMs;
         const counted = monthOf(nowMs, of).slice(0, 3);
@@ -236,5 +236,5 @@ const call = fc.oneof(
   { weight: 1, arbitrary: throttle },
   { weight: 1, arbitrary: heartbeat },
 );
-/** A history. */
+/** Random sequences of calls. */
 export const steps: fc.Arbitrary<Step[]> = fc.array(fc.record({ waitMs, call }), { minLength: 5, maxLength: 60 });

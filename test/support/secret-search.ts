@@ -1,16 +1,16 @@
-/** Looks for secrets in what may not have them, plain and in the disguises that programs put on text. */
+/** Searches places for secrets, in plain text and in common encodings. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 
-/** A place where nothing may be found, and something must: that it was really searched. */
+/** Place is a text that must contain no secret. It must contain `mustHold`, to prove that it is the right text. */
 export interface Place {
   readonly name: string;
   readonly text: string;
   readonly mustHold: string;
 }
 
-/** The secret as it is, without its prefix, and in base64 at each of the three offsets. */
+/** Returns forms of a secret: without its prefix, the start of that, in base64 at each of three offsets, and in hex. */
 function disguises(secret: string): string[] {
   const random = secret.slice('tg_live_'.length);
   const base64 = [0, 1, 2].map((offset) => {
@@ -20,7 +20,7 @@ function disguises(secret: string): string[] {
   return [random, random.slice(0, 30), ...base64, Buffer.from(secret).toString('hex')];
 }
 
-/** Returns where a secret stands in which form. Throws if a place lacks what it must hold. */
+/** Returns each place and form in which a secret was found. Throws if a place does not contain its `mustHold`. */
 export function findings(places: readonly Place[], secrets: readonly string[]): string[] {
   for (const { name, text, mustHold } of places) expect([name, text.includes(mustHold)]).toEqual([name, true]);
   return places.flatMap(({ name, text }) =>
@@ -32,7 +32,7 @@ export function findings(places: readonly Place[], secrets: readonly string[]): 
   );
 }
 
-/** All files of a folder and of those in it, byte for byte. */
+/** Returns the names and contents of all files in a folder and its subfolders, decoded as Latin-1. */
 export function filesOf(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

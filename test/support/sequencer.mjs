@@ -1,6 +1,6 @@
 /**
- * The order of test files: those that run whole programs first, the large before the small, so that none is begun late that takes long; what
- * stands beside the source last, since each of it is quick.
+ * Orders the test files. The files below `test/` come first, in Jest's order: failed, slow and large files first, so that
+ * no slow file starts late. The files below `src/` come last, because they are quick.
  */
 import Sequencer from '@jest/test-sequencer';
 

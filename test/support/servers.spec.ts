@@ -1,4 +1,7 @@
-/** A machine without Redis: where it may, the run installs it; where it may not, it says so and counts what it skipped. */
+/**
+ * On a machine without Redis, a test run installs it if this is allowed. Otherwise it names what is missing, and counts
+ * the skipped tests.
+ */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,7 +12,7 @@ import { findRedisServer, installIsWanted, installPackages, mayInstall, missingP
 const before = { ...process.env };
 let bin: string;
 
-/** Puts a command into the only folder of PATH. */
+/** Creates a command in the only folder of PATH. */
 function addCommand(name: string, script: string): void {
   writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
   chmodSync(join(bin, name), 0o755);
@@ -76,7 +79,7 @@ describe('a machine without redis-server', () => {
     expect(mayInstall()).toBe(false);
     process.env['TRAILGATE_TEST_INSTALL'] = '1';
     expect([mayInstall(), installIsWanted()]).toEqual([true, true]);
-    // Into folders of its own, not on the machine.
+    // Packages go into the tests' own folders, not on the machine.
     process.env['TRAILGATE_TEST_INSTALL'] = 'packages';
     expect([mayInstall(), installIsWanted()]).toEqual([false, true]);
   });

@@ -1,6 +1,6 @@
 /**
- * The NestJS application whose errors are in ../backend-errors/nestjs.json. Decorators are called as functions, so that nothing has to
- * be compiled.
+ * NestJS application whose error responses are recorded in ../backend-errors/nestjs.json. It calls decorators as
+ * functions, so it needs no compiler.
  *
  *   npm install @nestjs/common @nestjs/core @nestjs/platform-fastify class-validator class-transformer reflect-metadata rxjs
  *   node nestjs-application.mjs PORT

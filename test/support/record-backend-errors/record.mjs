@@ -1,6 +1,7 @@
 /**
- * Records the errors of ../backend-errors/NAME.json anew: sends each response's `request` to the application, which runs at BASE,
- * and writes down what it really answered. What must come out of it (`problem`) stays: see src/proxy/backend-errors/framework-errors.spec.ts.
+ * Updates the error responses in ../backend-errors/NAME.json. Sends the `request` of each entry to the application at
+ * BASE, and writes the status, content type and body of its response. Keeps `problem`, which is what the gateway must
+ * make of the response (see src/proxy/backend-errors/framework-errors.spec.ts). Skips entries without a `request`.
  *
  *   node record.mjs NAME BASE VERSION
  */
