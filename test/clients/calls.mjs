@@ -1,13 +1,19 @@
 /**
- * How each client asks, by what its own documentation shows first: with its usual settings, and with retries where they are a plugin or an
- * option. A call resolves to what the client takes for the response, or throws what the client throws. `detailOf` is where the words of a
- * problem are to be found in that; its text stands in docs/clients.md.
+ * HTTP clients, used as the first example of their documentation shows: with default settings, and with retries if
+ * these are a plugin or an option. `call` resolves to the client's response, or throws the client's error. `detailOf`
+ * returns the `detail` of a problem from either of them. docs/clients.md contains the source text of `detailOf`.
  */
 
-/** @typedef {{ origin: string, secret: string, method: 'GET' | 'POST', path: string }} Call `path` begins with the base path. */
+/**
+ * @typedef {{ origin: string, secret: string, method: 'GET' | 'POST', path: string }} Call `path` begins with the base
+ * path.
+ */
 /** @typedef {{ call: (call: Call) => Promise<unknown>, detailOf: (thrown: any) => unknown }} Client */
 
-/** @type {Readonly<Record<string, () => Promise<Client>>>} by name of the package, and behind a comma what is set otherwise than usual. */
+/**
+ * @type {Readonly<Record<string, () => Promise<Client>>>} by package name. After a comma: settings other than the
+ * default.
+ */
 export const CLIENTS = {
   stripe: async () => {
     const { default: Stripe } = await import('stripe');
@@ -75,7 +81,7 @@ async function undici(options) {
   const { Agent, RetryAgent, request } = await import('undici');
   const dispatcher = new RetryAgent(new Agent(), options);
   return {
-    // It throws only for what it would have tried again.
+    // `RetryAgent` throws only for responses that it would retry.
     call: ({ origin, secret, method, path }) =>
       request(origin + path, { method, headers: bearer(secret), dispatcher }).then(({ body }) => body.json()),
     detailOf: (response) => response.detail,
@@ -90,7 +96,7 @@ async function octokit(options) {
       new Octokit({ baseUrl: origin, log, ...options })
         .request(`${method} ${path}`, { headers: bearer(secret) })
         .then(({ data }) => data),
-    // It takes application/json alone for JSON.
+    // Octokit parses only `application/json` as JSON.
     detailOf: (error) => JSON.parse(error.response.data).detail,
   };
 }

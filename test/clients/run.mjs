@@ -1,19 +1,19 @@
-/** A process that makes the calls of one client, one after the other: the test says which, and is told what came of each. */
+/** Makes the calls of one client, one after the other. The test sends each call as a message, and gets its result. */
 import { CLIENTS } from './calls.mjs';
 import { onWait, takeWaits } from './virtual-time.mjs';
 
 const { call, detailOf } = await CLIENTS[process.argv[2]]();
-let goOn;
+let endWait;
 
 onWait((waitedMs) => {
-  const over = new Promise((resolve) => (goOn = resolve));
+  const over = new Promise((resolve) => (endWait = resolve));
   process.send({ waitedMs });
   return over;
 });
 
 process.on('message', async (message) => {
   if (message.waited === true) {
-    goOn();
+    endWait();
     return;
   }
   takeWaits();
@@ -29,9 +29,9 @@ async function outcomeOf(message) {
   }
 }
 
-function detailIn(told) {
+function detailIn(result) {
   try {
-    return detailOf(told) ?? null;
+    return detailOf(result) ?? null;
   } catch {
     return null;
   }

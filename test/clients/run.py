@@ -1,4 +1,8 @@
-"""A process that makes the calls of one Python client, as run.mjs does: a line of JSON in for each call, one out; nobody really sleeps."""
+"""Makes the calls of one Python client, as run.mjs does for clients in Node.
+
+Reads a line of JSON for each call, and prints a line of JSON with its result. Sleeping takes no time: each wait is
+reported to the test, and ends when the test replies.
+"""
 import json
 import sys
 import time
@@ -6,13 +10,13 @@ import time
 waits = []
 
 
-def answer(message):
+def send(message):
     print(json.dumps(message), flush=True)
 
 
 def sleep(seconds):
     waits.append(round(seconds * 1000))
-    answer({"waitedMs": seconds * 1000})
+    send({"waitedMs": seconds * 1000})
     sys.stdin.readline()
 
 
@@ -65,7 +69,7 @@ call = {
     "requests, raise_on_status=False": lambda: with_requests(raise_on_status=False),
     "httpx": with_httpx,
 }[sys.argv[1]]()
-answer({"ready": True, "detailOf": DETAIL})
+send({"ready": True, "detailOf": DETAIL})
 for line in iter(sys.stdin.readline, ""):
     message = json.loads(line)
     waits.clear()
@@ -74,4 +78,4 @@ for line in iter(sys.stdin.readline, ""):
         call(message["origin"], message["secret"], message["method"], message["path"])
     except Exception as error:
         outcome = {"text": str(error), "detail": detail_in(error)}
-    answer({**outcome, "waitsMs": list(waits)})
+    send({**outcome, "waitsMs": list(waits)})

@@ -1,7 +1,8 @@
 /**
- * Loaded into a client's process with `--import`: nobody really sleeps. A timer that runs while no request is under way is a wait; it is
- * noted, told to the test that started the process, which turns the gateway's clock as far, and over at once. A timer that runs beside a
- * request is that request's time-out, and left alone.
+ * Replaces the timers of a client's process, so that waiting takes no time. The process loads this module with
+ * `--import`. A timer that runs while no request is in progress is a wait. It is recorded and reported to the test,
+ * which advances the gateway's clock by the same time. Then the timer fires. A timer that runs during a request is the
+ * timeout of the request, and does not fire.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { syncBuiltinESMExports } from 'node:module';
@@ -9,36 +10,36 @@ import timers from 'node:timers';
 import timersPromises from 'node:timers/promises';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Shorter ones are not worth a note. */
+/** Shorter timers stay real timers, and are not recorded. */
 const SHORTEST_WAIT_MS = 20;
-/** How often it is looked whether everybody waits, and how often that must have been so. */
-const LOOK_MS = 5;
-const QUIET_LOOKS = 6;
+/** Interval of the checks for running requests, and number of consecutive checks without one before a timer fires. */
+const CHECK_INTERVAL_MS = 5;
+const QUIET_CHECKS = 6;
 
 const real = { setTimeout, clearTimeout, setInterval };
 /** @type {Set<VirtualTimer>} */
 const pending = new Set();
 /** Requests whose response has not begun. */
-const underWay = new Set();
-let quietLooks = 0;
+const runningRequests = new Set();
+let quietChecks = 0;
 let waits = [];
-let tell = async () => undefined;
+let reportWait = async () => undefined;
 
-/** The waits since this was last asked, ms. */
+/** Returns the waits since the last call of this function, in ms. */
 export function takeWaits() {
   const taken = waits;
   waits = [];
   return taken;
 }
 
-/** @param told is given each wait before it is over; it is over when what this returns has settled. */
-export function onWait(told) {
-  tell = told;
+/** @param report called with each wait, in ms. The wait ends when the returned promise is resolved. */
+export function onWait(report) {
+  reportWait = report;
 }
 
 class VirtualTimer {
   constructor(callback, delayMs, args) {
-    // As Node does: what is too long is over at once.
+    // As in Node, a delay that is too long becomes 1 ms.
     this.leftMs = delayMs > LONGEST_TIMER_MS ? 1 : delayMs;
     this.askedMs = delayMs;
     this.run = () => callback(...args);
@@ -52,16 +53,16 @@ class VirtualTimer {
 
   cancel() {
     pending.delete(this);
-    real.clearTimeout(this.machine);
+    real.clearTimeout(this.realTimer);
   }
 
   hasRef() {
-    return this.machine === undefined;
+    return this.realTimer === undefined;
   }
 
-  /** Nobody waits for it: it goes by the machine's clock. */
+  /** Turns the timer into a real one, because the process does not wait for it. */
   unref() {
-    if (pending.delete(this)) this.machine = real.setTimeout(this.run, this.leftMs).unref();
+    if (pending.delete(this)) this.realTimer = real.setTimeout(this.run, this.leftMs).unref();
     return this;
   }
 
@@ -70,8 +71,8 @@ class VirtualTimer {
   }
 
   refresh() {
-    if (this.machine === undefined) pending.add(this);
-    else this.machine.refresh();
+    if (this.realTimer === undefined) pending.add(this);
+    else this.realTimer.refresh();
     return this;
   }
 
@@ -109,33 +110,33 @@ function sleep(delayMs, value, { signal } = {}) {
   });
 }
 
-async function passTime() {
+async function advanceTime() {
   const [next] = [...pending].toSorted((a, b) => a.leftMs - b.leftMs);
-  if (next === undefined || underWay.size > 0) {
-    quietLooks = 0;
-  } else if (++quietLooks >= QUIET_LOOKS) {
-    quietLooks = 0;
+  if (next === undefined || runningRequests.size > 0) {
+    quietChecks = 0;
+  } else if (++quietChecks >= QUIET_CHECKS) {
+    quietChecks = 0;
     const waitedMs = next.leftMs;
     waits.push(Math.round(next.askedMs));
-    await tell(waitedMs);
+    await reportWait(waitedMs);
     for (const timer of pending) timer.leftMs -= waitedMs;
     next.fire();
   }
-  real.setTimeout(passTime, LOOK_MS).unref();
+  real.setTimeout(advanceTime, CHECK_INTERVAL_MS).unref();
 }
 
-const begins = ({ request }) => underWay.add(request);
-// With the head: a client may let the body wait while it waits itself.
-const ends = ({ request }) => underWay.delete(request);
-subscribe('undici:request:create', begins);
-subscribe('undici:request:headers', ends);
-subscribe('undici:request:error', ends);
-subscribe('http.client.request.start', begins);
-subscribe('http.client.response.finish', ends);
-subscribe('http.client.request.error', ends);
+const onRequestStart = ({ request }) => runningRequests.add(request);
+// A request ends with the response head, because a client may leave the body unread while it waits.
+const onRequestEnd = ({ request }) => runningRequests.delete(request);
+subscribe('undici:request:create', onRequestStart);
+subscribe('undici:request:headers', onRequestEnd);
+subscribe('undici:request:error', onRequestEnd);
+subscribe('http.client.request.start', onRequestStart);
+subscribe('http.client.response.finish', onRequestEnd);
+subscribe('http.client.request.error', onRequestEnd);
 
 Object.assign(globalThis, { setTimeout: setVirtualTimeout, clearTimeout: clearVirtualTimeout });
 Object.assign(timers, { setTimeout: setVirtualTimeout, clearTimeout: clearVirtualTimeout });
 Object.assign(timersPromises, { setTimeout: sleep });
 syncBuiltinESMExports();
-void passTime();
+void advanceTime();

@@ -154,7 +154,7 @@ describeWithChromium('the AI assistants page', () => {
     expect((await call('tools/call', { name: 'list_customers', arguments: {} })).isError ?? false).toBe(false);
     const calls = section('Recent calls');
     const made = calls.getByRole('listitem').filter({ hasText: 'Codex of Ana' }).getByText('200');
-    await passTimeUntil(page, 'the call is there', () => made.isVisible());
+    await passTimeUntil(page, 'the call is listed', () => made.isVisible());
     await calls.getByRole('link', { name: 'list_customers' }).click();
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(page.url()).toContain('/logs/');

@@ -22,7 +22,7 @@ const PHONE = { width: 390, height: 844 };
 const SMALL_PHONE = { width: 360, height: 780 };
 const DESK = { width: 1_280, height: 860 };
 
-/** English texts of the catalog with a different translation. A Spanish page must not show any of them. */
+/** Returns the English texts whose translation differs. A Spanish page must not show any of them. */
 function englishTexts(): string[] {
   const catalogue = readFileSync('src/panel/locales/es.po', 'utf8');
   return Array.from(catalogue.matchAll(/^msgid "(.+)"\nmsgstr "(.+)"$/gm))

@@ -1,4 +1,7 @@
-/** `npm run panel:figures`: how large the panel is and how long it takes; `--write-docs` puts the table into `docs/panel.md`. */
+/**
+ * `npm run panel:figures`: measures the size and speed of the panel. `--write-docs` updates the table in
+ * `docs/panel.md`.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -25,7 +28,7 @@ const END = '<!-- end of figures -->';
 const KEYS = 10_000;
 const ATTEMPTS = 5;
 
-/** Files that the first page loads, by Vite's manifest. */
+/** Returns the files that the first page loads, from Vite's manifest. */
 function firstFiles() {
   const manifest = JSON.parse(readFileSync(join(PANEL, '.vite/manifest.json'), 'utf8'));
   const [scripts, styles] = [new Set(), new Set()];
@@ -36,7 +39,7 @@ function firstFiles() {
     for (const file of chunk.css ?? []) styles.add(file);
     for (const each of chunk.imports ?? []) load(each);
   };
-  // The list of keys is a file of its own, and where everybody begins.
+  // The list of keys is the page where users start, and a chunk of its own.
   for (const name of ['index.html', 'locales/en.po', 'api-keys/keys-page.tsx']) load(name);
   return { scripts, styles };
 }
@@ -50,8 +53,8 @@ const kilobytes = (files) => {
 };
 const ms = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 
-/** How long the admin API takes as the page asks it, in the middle of some tries. */
-async function askedMs(page, path) {
+/** Returns the median response time of the admin API for a path, in ms, measured in the page. */
+async function medianResponseMs(page, path) {
   const all = await page.evaluate(`(async () => {
     const all = [];
     for (let attempt = 0; attempt < ${ATTEMPTS * 4}; attempt++) {
@@ -77,9 +80,9 @@ async function measure(demo, browser) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) usable.push(await msUntilUsable(browser.context, list.href));
   return {
     usable: median(usable),
-    first: await askedMs(page, `${api}?limit=50&sort=created&order=desc&status=active,paused`),
-    search: await askedMs(page, `${api}?limit=50&q=widget+09&status=active,paused`),
-    nothing: await askedMs(page, `${api}?limit=50&q=nothing+is+called+so`),
+    first: await medianResponseMs(page, `${api}?limit=50&sort=created&order=desc&status=active,paused`),
+    search: await medianResponseMs(page, `${api}?limit=50&q=widget+09&status=active,paused`),
+    nothing: await medianResponseMs(page, `${api}?limit=50&q=nothing+is+called+so`),
   };
 }
 
@@ -108,7 +111,7 @@ try {
   if (process.argv.includes('--write-docs')) {
     const page = readFileSync(DOCS, 'utf8');
     const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)];
-    if (from < 0 || to < from) throw new Error('docs/panel.md has lost the marks of its figures.');
+    if (from < 0 || to < from) throw new Error('docs/panel.md does not contain the markers of the figures.');
     writeFileSync(DOCS, `${page.slice(0, from)}${BEGIN}\n\n${text}\n\n${page.slice(to)}`);
   }
 } finally {

@@ -57,7 +57,9 @@ interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** Every field of a body that a 422 can name, and the body as a whole. Entries of lists stand for their list. */
+/**
+ * Returns JSON pointers to the whole body and all its fields, as a 422 can name them. Lists stand for their entries.
+ */
 function pointersOf(schema: Schema, document: OpenApi, at = '#'): string[] {
   if (schema.$ref !== undefined) {
     const named = document.components.schemas[schema.$ref.split('/').at(-1) ?? ''];
@@ -157,7 +159,7 @@ describeWithChromium('a form', () => {
         body = { status: 422, code: 'validation_failed', title: 'Refused', ...refusal };
         await form.send(page);
         const about = JSON.stringify(refusal.errors);
-        await eventually(`the reason of ${about} is in sight`, () => isSeen(page, reason));
+        await eventually(`the reason of ${about} is visible`, () => isSeen(page, reason));
       }
       if (form.isSignedOut === true) await context.close();
       else if (isOwn) await page.close();

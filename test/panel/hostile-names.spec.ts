@@ -1,4 +1,4 @@
-/** Names are written by others. None of them may run as a script, break the page, or reverse adjacent text. */
+/** Names are untrusted input. They must not run as scripts, break the page, or reverse adjacent text. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { json, startBackend, type Backend } from '../support/backend.js';

@@ -1,6 +1,6 @@
 /**
- * Days are those of the account, wherever the user is. The last day of a key is chosen and shown alike, and so is the
- * day on which the month will be used up.
+ * The panel uses the days of the account's time zone, wherever the user is. This applies to the last day of a key, and
+ * to the day on which the monthly limit will be reached.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -14,9 +14,9 @@ const DAY_MS = 86_400_000;
 const THERE = 'Pacific/Kiritimati';
 const dayThere = (ms: number, locale = 'en-GB'): string =>
   new Intl.DateTimeFormat(locale, { timeZone: THERE, dateStyle: 'medium' }).format(ms);
-/** Time that the tests take at most. Midnight may pass meanwhile. */
+/** Maximum duration of the tests. Midnight may pass meanwhile. */
 const WHILE_MS = 900_000;
-/** How often a page requests usage. */
+/** Interval at which a page requests usage. */
 const READ_AGAIN_MS = 30_000;
 /** Monthly limit of the plan of a small account. */
 const MONTH = 30;
@@ -94,7 +94,7 @@ describeWithChromium('a member on the other side of the date line', () => {
       const texts = days.map((day) => page.getByText(words(day), { exact: true }));
       const either = texts.reduce((one, other) => one.or(other)).first();
       // The page requests usage again every half a minute.
-      await passTimeUntil(page, `it is said in ${locale}`, () => either.isVisible(), READ_AGAIN_MS);
+      await passTimeUntil(page, `the forecast appears in ${locale}`, () => either.isVisible(), READ_AGAIN_MS);
       await page.evaluate(`localStorage.setItem('trailgate-locale', 'es')`);
     }
     await context.close();

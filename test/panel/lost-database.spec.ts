@@ -87,9 +87,9 @@ describeWithChromium('the panel', () => {
       await page.clock.install();
       await killDatabase();
       await page.getByRole('link', { name: 'Members' }).click();
-      await passTimeUntil(page, 'the page says so', isBusy);
+      await passTimeUntil(page, 'the page shows that the server is busy', isBusy);
       await page.reload();
-      await passTimeUntil(page, 'it says so when it is opened', isBusy);
+      await passTimeUntil(page, 'the reloaded page shows that the server is busy', isBusy);
       expect(await page.getByLabel('Password', { exact: true }).count()).toBe(0);
       await restartDatabase();
       await page.getByRole('button', { name: 'Try again' }).first().click();

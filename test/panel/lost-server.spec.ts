@@ -210,13 +210,13 @@ describeWithChromium('a page of the panel', () => {
     const lost = page.getByText("Can't reach the server");
     await context.setOffline(true);
     await page.getByLabel('Search keys').fill('Linz');
-    await passTimeUntil(page, 'the page says so', () => lost.isVisible());
+    await passTimeUntil(page, 'the page shows that the server cannot be reached', () => lost.isVisible());
     expect(await page.getByLabel('Search keys').inputValue()).toBe('Linz');
     await context.setOffline(false);
     await page.getByRole('link', { name: 'Shop in Linz' }).waitFor();
     await context.setOffline(true);
     await page.getByRole('main').getByRole('link', { name: 'Shop in Linz' }).click();
-    await passTimeUntil(page, 'the page of the key says so', () => lost.isVisible());
+    await passTimeUntil(page, 'the page of the key shows that the server cannot be reached', () => lost.isVisible());
     await page.goBack();
     await page.getByRole('link', { name: 'Shop in Linz' }).waitFor();
     await context.setOffline(false);

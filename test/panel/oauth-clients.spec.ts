@@ -158,7 +158,7 @@ describeWithChromium('a member of an account', () => {
     await claude.getByText('Read customers').waitFor();
     await claude.getByText(/Not used yet · until \d/).waitFor();
     expect((await world.send(token, 'tools/call', { name: 'list_customers', arguments: {} })).status).toBe(200);
-    await eventually('its use is written', async () =>
+    await eventually('the use is recorded', async () =>
       (await world.trailgate.admin.listKeys(accountId)).data.some(({ last_used_at: at }) => at !== null),
     );
     await page.reload();
@@ -272,7 +272,7 @@ describeWithChromium('a member of an account', () => {
     await press('Pause');
     await page.getByRole('button', { name: 'Pause key' }).click();
     await words.waitFor();
-    await eventually('it is refused', async () => (await world.listTools(before)).status === 403, 5_000);
+    await eventually('the access token is refused', async () => (await world.listTools(before)).status === 403, 5_000);
     // The client refreshes its token by itself, without a user.
     const renewed = await world.token(world.refresh(clientId, refreshToken));
     expect(renewed.status).toBe(200);
@@ -280,7 +280,7 @@ describeWithChromium('a member of an account', () => {
     await press('Resume');
     await words.waitFor({ state: 'hidden' });
     await eventually(
-      'both go on',
+      'both access tokens work again',
       async () => {
         const responses = await Promise.all([before, renewed.body.access_token].map((token) => world.listTools(token)));
         return responses.every(({ status }) => status === 200);
@@ -301,7 +301,7 @@ describeWithChromium('a member of an account', () => {
     await section().getByRole('button', { name: 'Revoke Visitor' }).click();
     await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
     await row('Visitor').waitFor({ state: 'detached' });
-    await eventually('it is out', async () => (await world.listTools(token)).status === 401, 5_000);
+    await eventually('the access token is refused', async () => (await world.listTools(token)).status === 401, 5_000);
     await row('Trip planner').waitFor();
     expect(browser.faults).toEqual([]);
   });

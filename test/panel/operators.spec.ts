@@ -1,6 +1,6 @@
 /**
- * Actions of operators in the panel: accounts are found, created, changed and opened, months adjusted, and health is
- * read.
+ * Actions of operators in the panel: find, create, change and open accounts, adjust the usage of a month, and check
+ * health.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
@@ -217,7 +217,7 @@ describeWithChromium('an operator', () => {
     await page.getByRole('link', { name: 'Accounts', exact: true }).click();
     const search = page.getByRole('searchbox', { name: 'Search accounts' });
     await search.fill('ting 003');
-    await passTimeUntil(page, 'the page says so', () => lost.first().isVisible());
+    await passTimeUntil(page, 'the page shows that the server cannot be reached', () => lost.first().isVisible());
     await browser.context.setOffline(false);
     await page.getByText('1 account', { exact: true }).waitFor();
     expect(await search.inputValue()).toBe('ting 003');

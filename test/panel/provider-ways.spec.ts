@@ -29,7 +29,7 @@ describeWithChromium('in a browser', () => {
     });
 
     const origin = () => `http://localhost:${world.running.port}`;
-    /** The provider's own page. */
+    /** Fills in and submits the provider's own sign-in page. */
     async function signInAt(own: Page, sub: string): Promise<void> {
       await own.locator('input[name=login]').fill(sub);
       await own.locator('input[name=password]').fill('any');

@@ -1,25 +1,25 @@
-/** Pictures of what is seldom looked at: an account in which nothing is yet, and one with 2,000 keys and names that are too long. */
+/** Takes screenshots of edge cases: an empty account, and one with over 2,000 keys and very long names. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const MANY_KEYS = 2_000;
 const EMPTY_ACCOUNT = 'Nothing yet';
-/** In one piece, in words, and from right to left. */
+/** Unusual names: a long word, many words, and right-to-left text. */
 const LONG_WORD = 'Wildwasserrafting-Buchungssystem-'.repeat(5).slice(0, 160);
 const LONG_WORDS = 'The booking page of the partner in Innsbruck, with its mirror and whatever else there is '
   .repeat(2)
   .trim();
-const FROM_THE_RIGHT = 'وكيل الحجز للرحلات النهرية';
+const RIGHT_TO_LEFT = 'وكيل الحجز للرحلات النهرية';
 const LONG_URL = `https://${'a-very-long-name.'.repeat(5)}example.com/webhooks/customers?source=trailgate&tenant=innsbruck`;
 const PAGES = ['api-keys', 'usage', 'logs', 'webhooks', 'assistants', 'explain', 'audit-log', 'members', 'account'];
-/** Colours, language, width. */
+/** Color scheme, language, width. */
 const LOOKS = [
   ['light', 'en', 'desk'],
   ['dark', 'es', 'phone'],
 ];
 
-/** Makes the two accounts. @returns their ids. */
-async function fill(demo, insertKeys) {
+/** Creates the two accounts. @returns the IDs of both, and of a key with a long name. */
+async function createAccounts(demo, insertKeys) {
   const token = readFileSync(join(demo.dataDir, 'admin-token'), 'utf8').trim();
   const post = async (path, body) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -34,7 +34,7 @@ async function fill(demo, insertKeys) {
   const empty = await post('/accounts', { name: EMPTY_ACCOUNT, plan: 'starter' });
   const full = await post('/accounts', { name: LONG_WORDS, plan: 'starter' });
   const keys = [];
-  for (const name of [LONG_WORD, LONG_WORDS, FROM_THE_RIGHT]) {
+  for (const name of [LONG_WORD, LONG_WORDS, RIGHT_TO_LEFT]) {
     const scopes = ['customers:read', 'customers:write'];
     keys.push(await post(`/accounts/${full.id}/api-keys`, { name, scopes }));
   }
@@ -57,11 +57,11 @@ async function fill(demo, insertKeys) {
   return { empty: empty.id, full: full.id, key: keys[0].id };
 }
 
-/** Takes them. @param widths of the window, by name. */
-export async function shootEdges({ page, demo, insertKeys, look, shoot, widths }) {
-  const made = await fill(demo, insertKeys);
+/** Takes the screenshots. @param widths sizes of the viewport, by name. */
+export async function shootEdges({ page, demo, insertKeys, applyLook, shoot, widths }) {
+  const made = await createAccounts(demo, insertKeys);
   for (const [scheme, locale, width] of LOOKS) {
-    await look([scheme, locale]);
+    await applyLook([scheme, locale]);
     await page.setViewportSize(widths[width]);
     const open = async (name, path) => {
       await page.goto(`${demo.panelUrl}/${path}`);

@@ -1,4 +1,4 @@
-/** Pictures of dialogs and pages that need more than one press, or a response of the API that the demo does not give. */
+/** Takes screenshots of dialogs and pages that need several clicks, or API responses that the demo does not send. */
 const TOKEN_SECRET = 'tga_EXAMPLE_5Zr8Wq2Xn7Kd4Vb9Lm3Tc6Yp';
 const RECOVERY_CODES = Array.from({ length: 10 }, (_, index) => `k7m${index}-w4x${9 - index}-p2qf`);
 const PASSWORD = 'nine quiet herons wade downstream';
@@ -10,7 +10,10 @@ const FACTORS = [
   { type: 'totp', name: '', issuer: null, is_removed: false },
 ];
 
-/** Each by its name: brings the page there. What it returns brings the page back to where another one can begin. */
+/**
+ * Scenes by name. Each opens its dialog or page. A scene may return a function that restores the page, so that the next
+ * scene can start.
+ */
 const SCENES = {
   async 'member-role'({ open, page, t, dialog }) {
     await open('members');
@@ -92,9 +95,9 @@ const SCENES = {
 };
 
 /**
- * Takes them in one look.
- * @param t what a button or label is called in the language of the look.
- * @param shoot takes the picture of this name.
+ * Takes the screenshots in the current look.
+ * @param t translates the name of a button or label to the language of the look.
+ * @param shoot takes a screenshot with the given name.
  */
 export async function shootScenes({ page, home, site, t, shoot }) {
   const dialog = () => page.getByRole('dialog').last();
@@ -118,15 +121,15 @@ export async function shootScenes({ page, home, site, t, shoot }) {
       ),
     async openLink(link) {
       await tools.stub('POST', '**/admin/v1/links/read', { ...link, expires_at: '2027-01-01T00:00:00Z' });
-      // A change behind the # alone would not load the page.
+      // A URL that differs only in its fragment would not load the page.
       await page.goto('about:blank');
       await page.goto(`${site}/link#token`);
     },
   };
-  for (const [name, play] of Object.entries(SCENES)) {
-    const end = await play(tools);
+  for (const [name, openScene] of Object.entries(SCENES)) {
+    const restore = await openScene(tools);
     await shoot(`scene-${name}`);
-    await end?.();
+    await restore?.();
     await page.unrouteAll({ behavior: 'wait' });
   }
 }

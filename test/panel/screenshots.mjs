@@ -1,6 +1,7 @@
 /**
- * `npm run screenshots`: pictures of every page and dialog of the panel, light, dark, in Spanish and as wide as a phone,
- * into `test/panel/screenshots/`; and those of `docs/panel.md`, of which README has one, into `docs/panel/`.
+ * `npm run screenshots`: takes screenshots of every page and dialog of the panel, in light and dark colors, in Spanish,
+ * and at desktop and phone width. Writes them to `test/panel/screenshots/`. Also writes the pictures of
+ * `docs/panel.md`, of which README.md shows one, to `docs/panel/`.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +16,7 @@ registerHooks({
     const fromSupport = specifier.startsWith('.') && context.parentURL?.includes('/test/support/');
     return next(fromSupport ? specifier.replace(/\.js$/, '.ts') : specifier, context);
   },
-  // Node itself takes no parameter properties.
+  // Node cannot run TypeScript files with parameter properties.
   load(url, context, next) {
     if (!url.startsWith('file:') || !url.endsWith('.ts')) return next(url, context);
     return { format: 'module', source: transformFileSync(fileURLToPath(url)).code, shortCircuit: true };
@@ -32,12 +33,12 @@ const { shootScenes } = await import('./screenshots-scenes.mjs');
 const FOLDER = fileURLToPath(new URL('screenshots/', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DOCS = fileURLToPath(new URL('../../docs/panel/', import.meta.url));
-/** Every page without an id in its address. Pages outside an account begin with a slash. */
+/** Paths of all pages without an ID in their URL. Paths outside an account begin with a slash. */
 const [ofAccount, outside] = readFileSync(join(ROOT, 'src/panel/routes/page-list.ts'), 'utf8')
   .split('OWN_PAGES')
   .map((text) => Array.from(text.matchAll(/ path: '([\w/-]+)'/g), ([, path]) => path));
 const PAGES = [...ofAccount, ...outside.map((path) => `/${path}`)];
-/** Pictures of docs/panel.md by their name there: every page on a desk in light colors, and these. */
+/** Screenshots for docs/panel.md, by name: every page in light colors at desktop width, and some others. */
 const DOCS_PICTURES = {
   ...Object.fromEntries(
     PAGES.filter((path) => !path.endsWith('/new')).map((path) => {
@@ -69,20 +70,20 @@ const MEMBERS = [
   { name: 'Benedikt Moser', email: 'benedikt@example.com', role: 'admin' },
   { name: 'Chiara Rossi', email: 'chiara.rossi@example.com', role: 'viewer' },
 ];
-/** Every member's, and that of the demo's operator: a member without one sees a notice on every page. */
+/** Password of all members and the demo's operator. Members without a password see a notice on every page. */
 const PASSWORD = 'seven small otters row upstream';
-/** The admin makes one of each, so that removing him shows what ends and what stays. */
+/** The admin creates one of each, so that the dialog that removes the admin shows what ends and what stays. */
 const INVITED = { email: 'bookkeeping@example.com', role: 'viewer' };
 const TOKENS = [
   { name: 'Usage report', role: 'viewer', by: 'owner' },
   { name: 'Terraform', role: 'viewer', by: 'admin' },
 ];
-/** Nobody is there: what is sent fails, and the page says why. */
+/** URLs without a receiver. Deliveries fail, and the page shows why. */
 const ENDPOINTS = [
   { url: 'https://shop.example.com/webhooks', description: 'The shop', event_types: ['api_key.*'] },
   { url: 'https://crm.example.com/hooks/customers', description: 'Customers into the CRM', ordered: true },
 ];
-/** Which button of a page opens it; a page that a link leads to is `[page, link]`. */
+/** Pages with the button that opens a dialog. `[page, link]` is the page to which a link leads. */
 const DIALOGS = [
   [['api-keys', 'Booking widget'], 'Edit'],
   [['api-keys', 'Booking widget'], 'Rotate key'],
@@ -110,23 +111,23 @@ const DIALOGS = [
   [['/platform/adjustments'], 'Adjust usage'],
 ];
 const REDIRECT = 'http://127.0.0.1:4711/callback';
-/** What is let in by OAuth, and what it asks for. */
+/** OAuth clients that are authorized, with the scopes that they request. */
 const ASSISTANTS = [
   { name: 'Trip planner', scopes: ['customers:read'], days: 30 },
   { name: 'Ticket bot', scopes: ['customers:read', 'customers:write'], days: 7 },
 ];
-/** The Spanish of each English text. */
+/** Spanish translations by English text. */
 const SPANISH = new Map(
   Array.from(
     readFileSync(join(ROOT, 'src/panel/locales/es.po'), 'utf8').matchAll(/^msgid "(.+)"\nmsgstr "(.+)"$/gm),
   ).map(([, english, spanish]) => [english, spanish]),
 );
-/** How the pages look: colours, language. */
+/** Color scheme and language of each look. */
 const LOOKS = { light: ['light', 'en'], dark: ['dark', 'en'], spanish: ['light', 'es'] };
 const WIDTHS = { desk: { width: 1_280, height: 860 }, phone: { width: 390, height: 844 } };
 
-/** Members, keys, and calls with them, so that there is something to see. */
-async function fill(demo) {
+/** Creates members, keys, requests and other data, so that the pages have content. */
+async function createContent(demo) {
   const token = readFileSync(join(demo.dataDir, 'admin-token'), 'utf8').trim();
   const send = (path, body, of = { authorization: `Bearer ${token}` }) => {
     const headers = { ...of, 'content-type': 'application/json' };
@@ -170,12 +171,12 @@ async function fill(demo) {
   const endpoints = [];
   for (const endpoint of ENDPOINTS) endpoints.push(await post(`/accounts/${data[0].id}/webhook-endpoints`, endpoint));
   await post(`/webhook-endpoints/${endpoints[0].id}/test`, { type: 'api_key.created' });
-  // Three secrets sign then, and the next rotation ends the oldest.
+  // Afterwards three secrets sign, and the next rotation ends the oldest one.
   for (const overlap of [604_800, 86_400])
     await post(`/webhook-endpoints/${endpoints[1].id}/rotate-secret`, { overlap_seconds: overlap });
 }
 
-/** Where a client that registers under this name sends the browser. */
+/** Registers an OAuth client with this name. Returns the URL to which the client sends the browser. */
 async function authorizeUrl({ name, scopes }) {
   const registered = await fetch(`${issuer}/register`, {
     method: 'POST',
@@ -194,14 +195,14 @@ async function authorizeUrl({ name, scopes }) {
   return `${issuer}/authorize?${new URLSearchParams(asked)}`;
 }
 
-/** Headers of what somebody sends who has just signed in. */
+/** Returns the headers for requests in the session that a response has begun. */
 async function sessionOf(response) {
   const cookie = response.headers.getSetCookie().map((line) => line.split(';')[0]);
   const { me } = await response.json();
   return { cookie: cookie.join('; '), 'x-csrf-token': me.csrf_token, 'sec-fetch-site': 'same-origin' };
 }
 
-/** The configuration of `npm start`, with an authorization server. */
+/** Writes the configuration of `npm start`, with an authorization server. Returns its path. */
 function configWithOAuth() {
   const text = readFileSync(join(ROOT, 'gateway.yaml'), 'utf8');
   const path = join(process.env.TMPDIR, 'gateway.yaml');
@@ -213,7 +214,7 @@ function configWithOAuth() {
   return path;
 }
 
-/** What a button may be called in a language, also one that names somebody. */
+/** Returns a button name in a language: the name itself in English, or a pattern of its possible translations. */
 function buttonIn(locale, name) {
   if (locale === 'en') return name;
   const all = [...SPANISH].flatMap(([english, spanish]) => {
@@ -225,7 +226,7 @@ function buttonIn(locale, name) {
   return new RegExp(`^(?:${all.join('|')})$`);
 }
 
-/** As WebP, by the browser itself: a fifth of the bytes. */
+/** Writes the screenshots for docs/panel.md as WebP, in a fifth of the size. The browser converts them. */
 async function writeDocsPictures() {
   const page = await browser.newPage();
   mkdirSync(DOCS, { recursive: true });
@@ -252,37 +253,37 @@ const [demo, browser] = await Promise.all([
   startBrowser({ blur: true }),
 ]);
 try {
-  await fill(demo);
+  await createContent(demo);
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER);
   const page = await browser.newPage();
   const shoot = async (name, fullPage = false) => {
-    // A page that follows something may never rest on a busy machine.
+    // A page that polls may never become idle on a busy machine.
     await Promise.race([hasRead(page).catch(() => undefined), page.waitForTimeout(LONGEST_WAIT_MS)]);
     await page.screenshot({ path: join(FOLDER, `${name}.png`), fullPage });
   };
-  const look = ([scheme, locale]) =>
+  const applyLook = ([scheme, locale]) =>
     page.evaluate(
       `Object.assign(localStorage, { 'trailgate-color-scheme': '${scheme}', 'trailgate-locale': '${locale}' })`,
     );
-  /** In every look and width. @param take is told the language and how its pictures are called. */
+  /** Calls `take` in every look and width, with the language and a suffix for names of screenshots. */
   const inEveryLook = async (take) => {
-    for (const [scheme, colours] of Object.entries(LOOKS)) {
-      await look(colours);
+    for (const [scheme, settings] of Object.entries(LOOKS)) {
+      await applyLook(settings);
       for (const [width, viewport] of Object.entries(WIDTHS)) {
         await page.setViewportSize(viewport);
-        await take(colours[1], `${scheme}-${width}`);
+        await take(settings[1], `${scheme}-${width}`);
       }
     }
   };
   await page.goto(`${demo.panelUrl}/sign-in`);
   await page.getByLabel('Email').waitFor();
   await shoot('sign-in');
-  await inEveryLook(async (_locale, named) => {
+  await inEveryLook(async (_locale, suffix) => {
     await page.goto(`${demo.panelUrl}/sign-in`);
-    await shoot(`sign-in-${named}`);
+    await shoot(`sign-in-${suffix}`);
   });
-  await look(LOOKS.light);
+  await applyLook(LOOKS.light);
   await page.setViewportSize(WIDTHS.desk);
   await page.goto(demo.link);
   await page.getByRole('button', { name: 'Continue to dashboard' }).waitFor();
@@ -290,13 +291,13 @@ try {
   await page.getByRole('button', { name: 'Continue to dashboard' }).click();
   await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   const home = page.url().replace('/api-keys', '');
-  await inEveryLook(async (_locale, named) => {
+  await inEveryLook(async (_locale, suffix) => {
     await page.goto(`${home}/api-keys`);
     await page.getByRole('heading').first().waitFor();
-    await shoot(`no-password-${named}`);
+    await shoot(`no-password-${suffix}`);
   });
-  /** Asks the API as the page that is open. */
-  const askAsPage = (method, path, body) =>
+  /** Sends an API request from the open page, in its session. */
+  const callApi = (method, path, body) =>
     page.evaluate(`(async () => {
       const { csrf_token: token } = await (await fetch('/admin/v1/me')).json();
       const headers = { 'content-type': 'application/json', 'x-csrf-token': token };
@@ -304,22 +305,22 @@ try {
       const response = await fetch('/admin/v1${path}', { method: '${method}', headers, body });
       if (!response.ok) throw new Error('${path}: ' + (await response.text()));
     })()`);
-  await askAsPage('PUT', '/me/password', { password: PASSWORD });
-  await inEveryLook(async (_locale, named) => {
+  await callApi('PUT', '/me/password', { password: PASSWORD });
+  await inEveryLook(async (_locale, suffix) => {
     await page.goto(await authorizeUrl(ASSISTANTS[1]));
     await page.getByRole('checkbox').first().waitFor();
-    await shoot(`consent-${named}`);
+    await shoot(`consent-${suffix}`);
     for (const path of PAGES) {
       await page.goto(new URL(path, `${home}/`).href);
       await page.getByRole('heading').first().waitFor();
-      const name = `${path.replace(/^\//, '').replaceAll('/', '-')}-${named}`;
+      const name = `${path.replace(/^\//, '').replaceAll('/', '-')}-${suffix}`;
       await shoot(name);
-      // What is below the edge of the window, too.
+      // Also the part below the viewport.
       if (!path.endsWith('/new')) await shoot(`whole-${name}`, true);
     }
   });
-  // After all pages: times of last use are written some seconds late.
-  await look(LOOKS.light);
+  // After all pages, because times of last use are written with a delay of seconds.
+  await applyLook(LOOKS.light);
   await page.setViewportSize({ width: 1_280, height: 760 });
   await page.goto(`${home}/api-keys`);
   await shoot('readme');
@@ -336,12 +337,12 @@ try {
   await page.getByRole('button', { name: 'Send again' }).waitFor();
   await shoot('webhook-delivery');
   await writeDocsPictures();
-  for (const [scheme, colours] of Object.entries(LOOKS)) {
-    await look(colours);
-    // A confirmation lasts ten minutes, and so long the pictures can take.
-    await askAsPage('POST', '/confirmations', { password: PASSWORD });
-    const t = (english) => buttonIn(colours[1], english);
-    /** In every width: a dialog stays open while the window changes. */
+  for (const [scheme, settings] of Object.entries(LOOKS)) {
+    await applyLook(settings);
+    // A confirmation lasts ten minutes, and the screenshots can take that long.
+    await callApi('POST', '/confirmations', { password: PASSWORD });
+    const t = (english) => buttonIn(settings[1], english);
+    /** Takes a screenshot at every width. A dialog stays open while the viewport changes. */
     const shootWidths = async (name) => {
       for (const [width, viewport] of Object.entries(WIDTHS)) {
         await page.setViewportSize(viewport);
@@ -368,8 +369,8 @@ try {
     }
     await shootScenes({ page, home, site: demo.panelUrl, t, shoot: shootWidths });
   }
-  await shootEdges({ page, demo, insertKeys, look, shoot, widths: WIDTHS });
-  console.log(`Pictures: ${FOLDER}`);
+  await shootEdges({ page, demo, insertKeys, applyLook, shoot, widths: WIDTHS });
+  console.log(`Screenshots: ${FOLDER}`);
 } finally {
   await browser.close();
   await demo.stop();

@@ -87,7 +87,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     const { entries } = await devtools.send('Page.getNavigationHistory');
     return JSON.stringify(entries);
   };
-  /** Findings anywhere in the tab. */
+  /** Returns where in the tab a secret was found. */
   const inTab = async (): Promise<string[]> =>
     findings(
       [

@@ -163,7 +163,7 @@ describeWithChromium('the webhooks page', () => {
     await page.getByText('one attempt · max 40 per second · timeout 2.5 s').waitFor();
     receiver.respond((response) => void response.writeHead(500).end());
     await trailgate.admin.createKey(account.id, { name: 'Widget', scopes: ['customers:read'] });
-    await eventually('it has failed', async () => {
+    await eventually('the delivery has failed', async () => {
       await page.reload();
       await page.getByRole('link', { name: 'api_key.created' }).first().waitFor();
       return (await delivery('api_key.created').getByText('Failed').count()) === 1;
@@ -249,15 +249,15 @@ describeWithChromium('the webhooks page', () => {
     const asked: string[] = [];
     page.on('request', (request) => void asked.push(request.url()));
     const isReadTwice = async () => asked.filter((url) => /deliveries\?/.test(url)).length >= 2;
-    await passTimeUntil(page, 'it is read again twice', isReadTwice);
+    await passTimeUntil(page, 'the deliveries were read again twice', isReadTwice);
     expect(asked.filter((url) => url.includes('cursor='))).toEqual([]);
     await page.getByText('webhook.test').waitFor();
     const lost = page.getByText("Can't reach the server");
     await browser.context.setOffline(true);
-    await passTimeUntil(page, 'the page says so', () => lost.first().isVisible());
+    await passTimeUntil(page, 'the page shows that the server cannot be reached', () => lost.first().isVisible());
     await page.getByText('webhook.test').waitFor();
     await browser.context.setOffline(false);
-    await passTimeUntil(page, 'it is read again', async () => (await lost.count()) === 0);
+    await passTimeUntil(page, 'the deliveries are read again', async () => (await lost.count()) === 0);
     expect(await page.getByRole('listitem').filter({ hasText: 'api_key.created' }).count()).toBe(55);
   });
 

@@ -40,7 +40,7 @@ describeWithChromium('the owner of a key', () => {
 
   it('pauses it and resumes it: calls get 403 key_paused, and then work again', async () => {
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
-    await eventually('the call is written', async () => {
+    await eventually('the call is recorded', async () => {
       const { last_day: lastDay } = await admin.call<{ last_day: { requests: number } }>(
         'GET',
         `/api-keys/${key.id}/impact`,
@@ -68,7 +68,7 @@ describeWithChromium('the owner of a key', () => {
     const refused = await call('DELETE', 'customers/cus_1');
     expect(refused.status).toBe(403);
     const asked = page.getByRole('link', { name: /^DELETE/ }).first();
-    await passTimeUntil(page, 'the request comes in', () => asked.isVisible());
+    await passTimeUntil(page, 'the request is listed', () => asked.isVisible());
     expect(await page.getByText('403').count()).toBeGreaterThan(before);
     await page.getByLabel('Search by request or key ID').fill(String(refused.headers['x-request-id']));
     await page.getByRole('link', { name: /^GET/ }).first().waitFor({ state: 'hidden' });
@@ -139,7 +139,7 @@ describeWithChromium('the owner of a key', () => {
     await page.getByLabel("I've saved this secret").check();
     await page.getByRole('button', { name: 'Done' }).click();
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
-    await eventually('the page says so', async () => {
+    await eventually('the page shows the last use', async () => {
       await page.reload();
       await page.getByText('The previous secret works until').waitFor();
       return (await page.getByText(/Last used .* from 127\.0\.0\.1\./).count()) === 1;
@@ -155,7 +155,7 @@ describeWithChromium('the owner of a key', () => {
     expect((await call('GET', 'customers?limit=1', wide.secret)).status).toBe(200);
     // Keys younger than a week get no suggestion.
     await page.clock.setSystemTime(Date.now() + 8 * 86_400_000);
-    await eventually('its use was counted', async () => {
+    await eventually('the use is counted', async () => {
       await page.goto(`${home}/api-keys/${wide.id}`);
       // Until then no scope is used, and a key keeps at least one, so the page offers nothing and does not poll.
       await hasRead(page);

@@ -1,4 +1,6 @@
-/** A raw server on 127.0.0.1, with or without TLS, and a connection pool. Checks the order of all callbacks of `Call`. */
+/**
+ * A raw server on 127.0.0.1, with or without TLS, and a connection pool. Checks the order of all callbacks of `Call`.
+ */
 import { describe } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';

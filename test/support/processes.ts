@@ -141,8 +141,8 @@ export function sleep(ms: number): Promise<void> {
 
 /**
  * Calls `check` until it returns true, with growing pauses. Rejects with `what` after `timeoutMs`. During the first 30
- * seconds, time in which the machine was busy with other work does not count. Pass a shorter timeout only to assert that
- * something is quick.
+ * seconds, time in which the machine was busy with other work does not count. Pass a shorter timeout only to assert
+ * that something is quick.
  */
 export async function eventually(
   what: string,

@@ -1,6 +1,6 @@
 /**
- * Jest reporter that prints the progress of a run, at most every 15 seconds. It also appends the result of each test file
- * to the file `TRAILGATE_TEST_RESULTS`, so that a stopped run has results.
+ * Jest reporter that prints the progress of a run, at most every 15 seconds. It also appends the result of each test
+ * file to the file `TRAILGATE_TEST_RESULTS`, so that a stopped run has results.
  */
 import { appendFileSync } from 'node:fs';
 import { progressLine } from './progress.ts';

@@ -25,7 +25,9 @@ export function longSentences(text: string): string[] {
     .filter((sentence) => sentence.split(/\s+/).length > MAX_WORDS);
 }
 
-/** Splits a text into paragraphs and list items. Leaves out code blocks, tables, headings, pictures and generated parts. */
+/**
+ * Splits a text into paragraphs and list items. Leaves out code blocks, tables, headings, pictures and generated parts.
+ */
 function paragraphs(text: string): string[] {
   return text
     .replaceAll(/^<!-- (\S.*?): written by [\s\S]*?^<!-- end of \1 -->$/gm, '')

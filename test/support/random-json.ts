@@ -70,8 +70,8 @@ export const BROKEN: fc.Arbitrary<Buffer> = fc
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null/gs;
 
 /**
- * Returns the content of a document, independent of spaces, escapes and the order of members. `tokens` has each number as
- * written, and each string and name, sorted. `value` is the parsed document, in which numbers may be rounded.
+ * Returns the content of a document, independent of spaces, escapes and the order of members. `tokens` has each number
+ * as written, and each string and name, sorted. `value` is the parsed document, in which numbers may be rounded.
  */
 export function saidBy(json: string): { readonly tokens: readonly string[]; readonly value: unknown } {
   const tokens = Array.from(json.matchAll(TOKEN), ([token]) =>

@@ -69,8 +69,8 @@ export class Caller {
   }
 
   /**
-   * Like `burst`, but repeats requests that got a 503 because their limits could not be checked in time. This happens on
-   * busy machines. A late decision is refunded, so it uses up no limit.
+   * Like `burst`, but repeats requests that got a 503 because their limits could not be checked in time. This happens
+   * on busy machines. A late decision is refunded, so it uses up no limit.
    */
   async decided(count: number, path = '/open'): Promise<Record<number, number>> {
     const statuses = await this.burst(count, path);

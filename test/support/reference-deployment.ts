@@ -1,6 +1,6 @@
 /**
- * Runs the deployment of `gateway.yaml` as users do: the customers backend and the program, on free ports. Provides a key
- * without limits.
+ * Runs the deployment of `gateway.yaml` as users do: the customers backend and the program, on free ports. Provides a
+ * key without limits.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -47,8 +47,8 @@ export interface RunSummary {
 }
 
 /**
- * Summarizes a run. A failed test outside of quarantine is a failure. So is a file that could not run or has no result,
- * a run without tests, a failure of Jest, or a sixth test in quarantine.
+ * Summarizes a run. The run fails if a test outside of quarantine fails, a file cannot run or has no result, no test
+ * passes, or Jest fails. It also fails if more than `MAX_QUARANTINED` tests are in quarantine.
  * @param files absolute paths of all files to run; undefined if Jest chose them
  */
 export function summarise(

@@ -1,6 +1,6 @@
 /**
- * Orders the test files. The files below `test/` come first, in Jest's order: failed, slow and large files first, so that
- * no slow file starts late. The files below `src/` come last, because they are quick.
+ * Orders the test files. The files below `test/` come first, in Jest's order: failed, slow and large files first, so
+ * that no slow file starts late. The files below `src/` come last, because they are quick.
  */
 import Sequencer from '@jest/test-sequencer';
 

@@ -1,6 +1,6 @@
 /**
- * Finds the real servers for tests: by a given URL, else as binaries on this machine, else by apt-get if `CI` or
- * `TRAILGATE_TEST_INSTALL=1` is set. Otherwise it names what is missing.
+ * Finds the real servers for tests, as a given URL or as binaries on this machine. Installs missing ones with apt-get
+ * if `CI` or `TRAILGATE_TEST_INSTALL=1` is set. Otherwise names what is missing.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
@@ -15,6 +15,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
+/** Returns the path of an executable in PATH, or null. */
 export function onPath(name: string): string | null {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     if (folder !== '' && isExecutable(join(folder, name))) return join(folder, name);
@@ -22,12 +23,14 @@ export function onPath(name: string): string | null {
   return null;
 }
 
-/** `redis-server` (or `valkey-server`, which speaks the same), or null. */
+/** Returns the path of `redis-server` or of the compatible `valkey-server`, or null. */
 export function findRedisServer(): string | null {
   return onPath('redis-server') ?? onPath('valkey-server');
 }
 
-/** The folder that holds `initdb` and `postgres`: the newest of Debian's, else PATH's, else Homebrew's, or null. */
+/**
+ * Returns the folder of `initdb` and `postgres`, or null. Prefers Debian's newest version, then PATH, then Homebrew.
+ */
 export function findPostgresBin(): string | null {
   const versions = (root: string, pattern: RegExp) =>
     (existsSync(root) ? readdirSync(root) : [])
@@ -44,46 +47,43 @@ export function findPostgresBin(): string | null {
   return candidates.find((bin) => isExecutable(join(bin, 'initdb')) && isExecutable(join(bin, 'postgres'))) ?? null;
 }
 
-/** Debian's `slowhttptest`, or null. */
 export function findSlowHttpTest(): string | null {
   return onPath('slowhttptest');
 }
 
-/** `nginx`, or null. */
 export function findNginx(): string | null {
   return onPath('nginx');
 }
 
-/** `pgbouncer`, or null. */
 export function findPgBouncer(): string | null {
   return onPath('pgbouncer');
 }
 
-/** `prometheus` and `promtool`, its checker; null where one of them is not there. */
+/** Returns the paths of `prometheus` and its checker `promtool`, or null if one of them is missing. */
 export function findPrometheus(): { readonly server: string; readonly tool: string } | null {
   const server = onPath('prometheus');
   const tool = onPath('promtool');
   return server === null || tool === null ? null : { server, tool };
 }
 
-/** A Chromium that playwright-core can drive, or null. */
+/** Returns the path of a Chromium that playwright-core can control, or null. */
 export function findChromium(): string | null {
   return (
     onPath('chromium-headless-shell') ?? onPath('chromium') ?? onPath('chromium-browser') ?? onPath('google-chrome')
   );
 }
 
-/** True where a shared Redis is given or can be started. */
+/** Reports whether a shared Redis is given by URL or can be started. */
 export function redisIsAvailable(): boolean {
   return (process.env['TEST_REDIS_URL'] ?? process.env['REDIS_URL']) !== undefined || findRedisServer() !== null;
 }
 
-/** True where a shared PostgreSQL is given or can be started. */
+/** Reports whether a shared PostgreSQL is given by URL or can be started. */
 export function postgresIsAvailable(): boolean {
   return (process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL']) !== undefined || findPostgresBin() !== null;
 }
 
-/** Debian packages that are still needed; empty when nothing is missing. */
+/** Returns the Debian packages that are missing. */
 export function missingPackages(): string[] {
   return [
     ...(redisIsAvailable() ? [] : ['redis-server']),
@@ -98,12 +98,13 @@ export function missingPackages(): string[] {
 
 const isCi = (): boolean => !['', '0', 'false'].includes(process.env['CI'] ?? '');
 
-/** Kinds of things that tests may install: packages take seconds, toolchains minutes. */
+/** Kinds of installations. Packages take seconds, and toolchains take minutes. */
 export type InstallLevel = 'packages' | 'toolchains';
 
 /**
- * Reports whether tests may install foreign packages into their own folders: in CI, or because the developer said so.
- * @param level `toolchains` are never installed in CI: only `TRAILGATE_TEST_INSTALL=toolchains` installs them.
+ * Reports whether tests may install third-party packages into their own folders: in CI, or with
+ * `TRAILGATE_TEST_INSTALL`.
+ * @param level `toolchains` need `TRAILGATE_TEST_INSTALL=toolchains`, also in CI.
  */
 export function installIsWanted(level: InstallLevel = 'packages'): boolean {
   const wanted = process.env['TRAILGATE_TEST_INSTALL'] ?? '';
@@ -111,15 +112,15 @@ export function installIsWanted(level: InstallLevel = 'packages'): boolean {
   return isCi() || ['1', 'packages', 'toolchains'].includes(wanted);
 }
 
-/** True where the tests may install Debian packages, which is a change of the machine: in CI, or because the developer said so. */
+/** Reports whether tests may install Debian packages on the machine: in CI, or with `TRAILGATE_TEST_INSTALL=1`. */
 export function mayInstall(): boolean {
   return (isCi() || process.env['TRAILGATE_TEST_INSTALL'] === '1') && onPath('apt-get') !== null;
 }
 
-/** Installs Debian packages; output goes to stderr. Returns null, or one line that says why it did not work. */
+/** Installs Debian packages. Returns null, or one line with the reason of a failure, whose output goes to stderr. */
 export function installPackages(packages: readonly string[]): string | null {
   const prefix = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
-  if (prefix.length > 0 && onPath('sudo') === null) return 'apt-get needs root, and there is no sudo';
+  if (prefix.length > 0 && onPath('sudo') === null) return 'apt-get needs root, and sudo is missing';
   const environment = ['env', 'DEBIAN_FRONTEND=noninteractive'];
   const steps = [
     ['apt-get', 'update', '-qq'],
@@ -144,7 +145,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'chromium-headless-shell': 'Chromium',
 };
 
-/** One line for a person whose machine lacks servers: what, and how to get it. */
+/** Returns one line for the developer: which servers are missing, and how to install them. */
 export function howToGet(packages: readonly string[]): string {
   const names = packages.map((name) => NAMES[name] ?? name).join(' and ');
   return (

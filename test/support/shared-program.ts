@@ -1,7 +1,7 @@
 /**
- * Running programs that a worker keeps for its test files. Each file gets one with its own configuration, which the
- * program loads on SIGHUP in a tenth of the time of a start. Accounts, keys, logs and metrics of earlier files remain.
- * A test that counts from zero, or ends the program, starts its own (`program.ts`).
+ * Keeps running programs that the test files of a worker share. Each file gets a program with its own configuration.
+ * The program loads it on SIGHUP, in a tenth of the time of a start. Accounts, keys, logs and metrics of earlier files
+ * remain. A test that counts from zero, or ends the program, must start its own (`own`, or `program.ts`).
  */
 import { dirname } from 'node:path';
 import { configSchema } from '../../src/config/model/schema.js';
@@ -15,48 +15,48 @@ import { keptRedisUrl } from './redis.js';
 type SharedOptions = Pick<AcquireOptions, 'backend' | 'config' | 'openapi' | 'redis' | 'names'>;
 
 export interface AcquireOptions extends TrailgateOptions {
-  /** The test ends or freezes the program, or reads its memory, or all of its log or metrics. */
+  /** Starts a program only for this test. For tests that end or freeze it, or read its memory, whole log or metrics. */
   readonly own?: boolean;
-  /** Counts in Redis, where no other program of this worker does. */
+  /** Connects the program to Redis, with the worker's second database number (`keptRedisUrl`). */
   readonly redis?: boolean;
-  /** Addresses of names that end in `.test`. */
+  /** Addresses to which the program resolves host names, such as names that end in `.test`. */
   readonly names?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** SharedTrailgate is a program that other tests use afterwards, with what a test may do with it. */
+/** SharedTrailgate is a program that other tests use afterwards. It has only what a test may use of it. */
 export interface SharedTrailgate extends Pick<
   RunningTrailgate,
   'gatewayUrl' | 'adminUrl' | 'adminToken' | 'admin' | 'configPath' | 'dataDir'
 > {
-  /** The log since the program was handed over. */
+  /** Returns the log since the program was acquired. */
   logs(): Record<string, unknown>[];
-  /** Has the program read its configuration again. */
+  /** Makes the program reload its configuration. */
   signal(name: 'SIGHUP'): void;
-  /** Gives the program back, or stops it. */
+  /** Returns the program for later tests, or stops it. */
   stop(): Promise<unknown>;
 }
 
-/** How many a worker keeps while nobody uses them. */
+/** Maximum number of unused programs that a worker keeps. */
 const MAX_IDLE = 3;
 const DEFAULT_PLANS = new Set(['starter', 'pro', 'unlimited']);
-/** A setting that counts from the start on: most who need another than the default need this one. */
+/** A setting that takes effect only at a start. Most tests that change such a setting need this value. */
 const SHARED_CONFIG = { usage: { flushInterval: '100ms' } };
 const BUILT_AT_START = pathsBuiltAtStart(configSchema);
 
-/** A program that nobody uses. */
+/** Idle is a program that no test uses. */
 interface Idle {
-  /** Name of the settings that it was started with and cannot take over later. */
+  /** Key of the settings that a reload cannot change. Only tests with the same key can use the program. */
   readonly kind: string;
   readonly program: RunningTrailgate;
 }
 
-/** The one that was used last stands last. */
+/** Programs that no test uses. The most recently used one is last. */
 let idle: Idle[] = [];
 let documents = 0;
 
 /**
- * Provides a running program: a kept one with this configuration, or a new one if the options have arguments, an
- * environment or roles. `stop` returns it, or stops it.
+ * Provides a running program with this configuration. It is a new one with `own`, and if the options contain arguments,
+ * environment variables or roles. Otherwise it is a shared one. The caller must call `stop`, which returns or stops it.
  */
 export function acquireTrailgate(options: AcquireOptions & { readonly own: true }): Promise<RunningTrailgate>;
 export function acquireTrailgate(options?: AcquireOptions): Promise<SharedTrailgate>;
@@ -100,14 +100,14 @@ async function share(options: SharedOptions): Promise<SharedTrailgate> {
   };
 }
 
-/** The settings that count from the start on. */
+/** Returns a key of the settings that a reload cannot change. */
 function kindOf({ config = {}, redis = false, names }: SharedOptions): string {
   const valueAt = (path: readonly string[]): unknown =>
     path.reduce<unknown>((within, name) => (within as Json | null | undefined)?.[name], config);
   return JSON.stringify([redis, names, ...BUILT_AT_START.map((path) => valueAt(path) ?? null)]);
 }
 
-/** @returns one that has the configuration in force; undefined where none is idle, or where it does not take it over. */
+/** Loads the configuration into an idle program. @returns the program, or undefined if none is idle or this fails. */
 async function takeOver(kind: string, options: SharedOptions): Promise<RunningTrailgate | undefined> {
   const found = idle.findLast((each) => each.kind === kind);
   if (found === undefined) return undefined;
@@ -124,19 +124,20 @@ async function takeOver(kind: string, options: SharedOptions): Promise<RunningTr
 async function reconfigure(program: RunningTrailgate, options: SharedOptions): Promise<void> {
   const targets = targetsOf(options);
   program.stdout.length = 0;
-  // With a new document and a file that comes in one step no reload finds half of them.
+  // The document gets a new name and `gateway.yaml` is replaced atomically, so no reload reads half of them.
   writeConfig(dirname(program.configPath), { ...options, targets, document: `backend-${++documents}.openapi.yaml` });
   program.signal('SIGHUP');
-  await eventually('the program has taken the configuration over', () => {
+  await eventually('the program has loaded the configuration', () => {
     const logs = parseLogs(program.stdout);
-    if (!program.isRunning() || logs.some(({ event }) => event === 'config_refused')) throw new Error('not taken over');
+    if (!program.isRunning() || logs.some(({ event }) => event === 'config_refused'))
+      throw new Error('the program did not load the configuration');
     return logs.some(
       ({ event, services }) => event === 'config_changed' && String((services as Json)['backend']) === String(targets),
     );
   });
 }
 
-/** Keeps it for the next file; too many are stopped. */
+/** Keeps the program for the next file. If there are too many, stops the one that was unused for the longest time. */
 async function giveBack({ kind, program }: Idle, { config }: SharedOptions): Promise<void> {
   if (!program.isRunning()) return;
   if (config?.['plans'] !== undefined) await leavePlans(program);
@@ -144,7 +145,7 @@ async function giveBack({ kind, program }: Idle, { config }: SharedOptions): Pro
   if (idle.length > MAX_IDLE) await idle.shift()?.program.stop();
 }
 
-/** Moves accounts to a plan that every configuration has: one that accounts are on cannot go. */
+/** Moves accounts to a plan that every configuration has, because a plan that is in use cannot be removed. */
 async function leavePlans({ admin }: RunningTrailgate): Promise<void> {
   let query = '?limit=100';
   for (let more = true; more;) {

@@ -1,4 +1,4 @@
-/** Callers of the admin API in every role, as their browser or program would ask. */
+/** Credentials for the admin API in every role, and a client that sends requests as the panel does. */
 import type { BrowserContext } from 'playwright-core';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { newId } from '../../src/stores/database/ids.js';
@@ -7,12 +7,12 @@ import type { Role } from '../../src/members/permissions.js';
 import type { RunningAdmin } from './admin-application.js';
 import { send, type Answer } from './http.js';
 
-/** Headers by which a request is somebody's. */
+/** Headers that authenticate a request. */
 export type Credentials = Readonly<Record<string, string>>;
 
 let count = 0;
 
-/** A member without a password. */
+/** Inserts a member without a password into the database. Returns the member's ID. */
 export async function newMember(
   { db }: DatabaseHandle,
   options: {
@@ -53,7 +53,7 @@ export async function newMember(
   return id;
 }
 
-/** Returns the fields that a page of the panel sends with the session of a cookie. */
+/** Returns the headers that the panel sends with this session cookie. */
 export function fromPanel(cookie: string): Credentials {
   return {
     Cookie: `tg_session=${cookie}`,
@@ -64,13 +64,13 @@ export function fromPanel(cookie: string): Credentials {
 
 const FROM = { ip: '127.0.0.1', userAgent: 'test' };
 
-/** A session of a member who signed in just now. */
+/** Begins a session of a member. Returns its headers. */
 export async function signIn({ members }: RunningAdmin, memberId: string): Promise<Credentials> {
   const { token } = await members.sessions.begin({ memberId }, 'password', FROM);
   return fromPanel(token);
 }
 
-/** Signs a member in in this browser, as if they had done it there. */
+/** Signs a member in to the browser context, by a new session whose cookie it adds. */
 export async function signInAt(
   context: BrowserContext,
   { members, port }: RunningAdmin,
@@ -81,7 +81,7 @@ export async function signInAt(
   await context.addCookies([{ ...cookie, url: `http://localhost:${port}` }]);
 }
 
-/** A session that a portal link began. @param scopes that it is limited to; null: it is not. */
+/** Begins a portal session. Returns its headers. @param scopes the only allowed scopes; null for no limit. */
 export async function portalSession(
   { members }: RunningAdmin,
   accountId: string,
@@ -97,7 +97,7 @@ export async function portalSession(
   return fromPanel(token);
 }
 
-/** A token of an account. @param createdBy who makes it, as an actor of the audit log. */
+/** Creates a token of an account. Returns its headers. @param createdBy creator, as an actor of the audit log. */
 export async function accountToken(
   { members, clock }: RunningAdmin,
   accountId: string,
@@ -111,7 +111,7 @@ export async function accountToken(
   return { Authorization: `Bearer ${secret}` };
 }
 
-/** A browser that keeps cookies and sends what a page of the panel sends. */
+/** PanelBrowser keeps cookies, and sends the headers that the panel sends. */
 export class PanelBrowser {
   /** Cookies by name. */
   readonly cookies = new Map<string, string>();
@@ -122,6 +122,7 @@ export class PanelBrowser {
     private readonly more: Readonly<Record<string, string>> = {},
   ) {}
 
+  /** Sends a request, and takes over cookies and the CSRF token of the response. */
   async ask(method: string, path: string, body?: object, headers: Credentials = {}): Promise<Answer> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const answer = await send(`${this.url}/admin/v1${path}`, {
@@ -147,7 +148,7 @@ export class PanelBrowser {
     return answer;
   }
 
-  /** Asks, and fails the test unless the answer is a 2xx. */
+  /** Sends a request, and returns the JSON of the response. Throws on a status above 299. */
   async call<T>(method: string, path: string, body?: object): Promise<T> {
     const answer = await this.ask(method, path, body);
     if (answer.status > 299) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
@@ -155,13 +156,13 @@ export class PanelBrowser {
   }
 }
 
-/** A password that nothing is wrong with. */
+/** A password that meets all rules. */
 export const GOOD_PASSWORD = 'seven small otters row upstream';
 
-/** Hash of the password, made once, because it takes 46 ms of a core. */
+/** Hash of `GOOD_PASSWORD`. Computed once, because hashing takes 46 ms of CPU time. */
 let hashOfGoodPassword: Promise<string> | undefined;
 
-/** A member who signs in with `GOOD_PASSWORD`. */
+/** Inserts a member who can sign in with `GOOD_PASSWORD`. */
 export async function memberWithPassword(
   database: DatabaseHandle,
   { members }: RunningAdmin,

@@ -1,17 +1,17 @@
-/** Why tests were skipped: said in the title of their `describe`, read from there when the run is over. */
+/** Reasons of skipped tests. The title of their `describe` contains the reason, and the end of a run reads it. */
 
 const REASON = / \(skipped: (.+)\)$/;
 
-/** The title of a `describe` that is skipped. `missing` is what the machine lacks, in a few words. */
+/** Returns the title of a skipped `describe`. `missing` says in a few words what the machine lacks. */
 export const titleOfSkipped = (title: string, missing: string): string => `${title} (skipped: ${missing})`;
 
-/** A test in Jest's JSON report, as far as it is read here. */
+/** The used part of a test in Jest's JSON report. */
 export interface ReportedTest {
   readonly status: string;
   readonly ancestorTitles: readonly string[];
 }
 
-/** The reason of a skipped test; `no reason given` where no title says one. */
+/** Returns the reason of a skipped test, or `no reason given` if no title contains one. */
 export function reasonOf({ ancestorTitles }: ReportedTest): string {
   for (const title of ancestorTitles) {
     const reason = REASON.exec(title)?.[1];
@@ -20,7 +20,7 @@ export function reasonOf({ ancestorTitles }: ReportedTest): string {
   return 'no reason given';
 }
 
-/** How many tests were skipped for each reason, most first. Empty where none was skipped. */
+/** Counts the skipped tests for each reason, in descending order. Empty if none was skipped. */
 export function countReasons(tests: readonly ReportedTest[]): readonly (readonly [reason: string, count: number])[] {
   const counts = new Map<string, number>();
   for (const test of tests) {

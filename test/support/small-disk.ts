@@ -1,4 +1,4 @@
-/** A disk of a few megabytes, to be filled: a file system in memory, which only root can mount. */
+/** A disk of a few megabytes, for tests that fill it. It is a tmpfs, which only root can mount. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,14 +6,14 @@ import { temporaryFolder } from './processes.js';
 
 export interface SmallDisk {
   readonly folder: string;
-  /** Writes until not one byte more is taken, or until there is room for so many bytes. */
+  /** Fills the disk to the last byte, then frees `roomBytes` bytes again. */
   fill(roomBytes?: number): void;
-  /** Takes away what `fill` has written. */
+  /** Removes the file that `fill` has written. */
   clear(): void;
   unmount(): void;
 }
 
-/** Whether this machine lets the tests mount one. */
+/** Reports whether the tests can mount a tmpfs on this machine. */
 export function canMountDisk(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   const folder = temporaryFolder('mount');
@@ -22,6 +22,7 @@ export function canMountDisk(): boolean {
   return isMounted;
 }
 
+/** Mounts a disk in a temporary folder. The caller must unmount it. */
 export function mountSmallDisk(megabytes: number): SmallDisk {
   const folder = temporaryFolder('disk');
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]);
@@ -35,14 +36,14 @@ export function mountSmallDisk(megabytes: number): SmallDisk {
         try {
           for (;;) writeSync(fd, bytes);
         } catch {
-          // Full for pieces of this size.
+          // No more room for pieces of this size.
         }
       }
       closeSync(fd);
       if (roomBytes > 0) truncateSync(filler, statSync(filler).size - roomBytes);
     },
     clear: () => rmSync(filler, { force: true }),
-    // What still has a file open there keeps it until it ends.
+    // A lazy unmount: processes with open files on the disk can keep them until they end.
     unmount: () => void spawnSync('umount', ['-l', folder]),
   };
 }

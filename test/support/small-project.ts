@@ -1,9 +1,9 @@
-/** A project with our settings and a handful of sources, in a folder of its own: for what is done to a clone. */
+/** A small project with this repository's settings and a few sources, in its own folder. For tests that use a clone. */
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
 
-/** Files that a clone has beside its sources. */
+/** Files and folders of a clone, without its sources. */
 const SETTINGS = [
   'package.json',
   'tsconfig.json',
@@ -17,29 +17,29 @@ const SETTINGS = [
   'scripts',
 ];
 
-/** How a command ended, and what it said. */
+/** Exit code and output of a command. */
 export interface Finished {
   readonly code: number | null;
   readonly output: string;
 }
 
-/** The project: where it is, and what can be done in it. */
+/** SmallProject is a project in a temporary folder. */
 export interface SmallProject {
   readonly folder: string;
-  /** Writes files, by their path in the project. */
+  /** Writes files. The names are paths relative to the project. */
   write(files: Readonly<Record<string, string>>): void;
-  /** Starts a command in it. */
+  /** Starts a command in the project. */
   start(command: string, ...args: readonly string[]): OwnedProcess;
-  /** Runs a command to its end. */
+  /** Runs a command in the project to its end. */
   run(command: string, ...args: readonly string[]): Promise<Finished>;
 }
 
-/** Makes a project out of these files. It shares the packages in `node_modules` with ours. */
+/** Creates a project with these files. It shares the packages in `node_modules` with this repository. */
 export function makeSmallProject(files: Readonly<Record<string, string>>): SmallProject {
   const folder = temporaryFolder('project');
   for (const name of SETTINGS) cpSync(name, join(folder, name), { recursive: true });
   mkdirSync(join(folder, 'node_modules'));
-  // All but what our own checks and builds remember, which would be of another project then.
+  // Without `.cache`, whose results are those of this repository.
   for (const name of readdirSync('node_modules').filter((each) => each !== '.cache'))
     symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name));
   const write = (more: Readonly<Record<string, string>>): void => {

@@ -1,6 +1,6 @@
 /**
- * A mail server as a process of its own. It is told what to do as JSON in its only argument, says where it listens, and
- * then writes each mail that it takes as a line of JSON.
+ * Mail server in its own process. Its only argument is a JSON object with the options of `SmtpOptions` (`smtp.ts`). It
+ * prints lines of JSON: first its port, then each mail that it receives.
  */
 import { readFileSync } from 'node:fs';
 import { SMTPServer } from 'smtp-server';
@@ -15,7 +15,7 @@ const {
   silent = false,
   unconfirmed = false,
 } = JSON.parse(process.argv[2] ?? '{}');
-const write = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const printLine = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const refusal = (words, responseCode) => Object.assign(new Error(words), { responseCode });
 
 const server = new SMTPServer({
@@ -24,7 +24,7 @@ const server = new SMTPServer({
   disabledCommands: [...(plain ? ['STARTTLS'] : []), ...(auth === null ? ['AUTH'] : [])],
   authOptional: auth === null,
   onConnect(_session, done) {
-    // Takes the connection and says nothing.
+    // Without `done`, the server accepts the connection but never greets.
     if (!silent) done();
   },
   onAuth({ username, password }, _session, done) {
@@ -40,7 +40,7 @@ const server = new SMTPServer({
     stream.on('data', (chunk) => chunks.push(chunk));
     stream.on('end', () => {
       const to = envelope.rcptTo.map(({ address }) => address);
-      write({
+      printLine({
         from: envelope.mailFrom.address,
         to,
         isSecure,
@@ -52,5 +52,5 @@ const server = new SMTPServer({
   },
 });
 server.on('error', (error) => process.stderr.write(`${error.message}\n`));
-server.listen(0, '127.0.0.1', () => write({ port: server.server.address().port }));
+server.listen(0, '127.0.0.1', () => printLine({ port: server.server.address().port }));
 process.on('SIGTERM', () => process.exit(0));

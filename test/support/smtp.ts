@@ -1,44 +1,46 @@
-/** A real mail server as a process of its own (`smtp-server`). */
+/** Starts a real mail server (`smtp-server`) in its own process. */
 import { createInterface } from 'node:readline';
 import { eventually, spawnOwned } from './processes.js';
 
 const PROGRAM = 'test/support/smtp-server.mjs';
 
-/** How it behaves; without anything it takes every mail over plain connections. */
+/** Behavior of the mail server. By default, it accepts every mail. */
 export interface SmtpOptions {
+  /** Paths of the certificate and its key, in PEM format. */
   readonly cert?: string;
   readonly key?: string;
-  /** TLS from the first byte; else STARTTLS where there is a certificate. */
+  /** Uses TLS from the first byte, instead of STARTTLS. */
   readonly secure?: boolean;
-  /** Offers no STARTTLS. */
+  /** Does not offer STARTTLS. */
   readonly plain?: boolean;
+  /** Requires sign-in with these credentials. */
   readonly auth?: { readonly user: string; readonly password: string };
   /** Refuses every recipient with this code. */
   readonly refuse?: number;
-  /** Takes connections and never greets. */
+  /** Accepts connections, but never greets. */
   readonly silent?: boolean;
   /** Receives mails and never confirms them. */
   readonly unconfirmed?: boolean;
 }
 
-/** A mail that it has taken. */
+/** ReceivedMail is a mail that the server has received. */
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
   readonly isSecure: boolean;
   readonly user: string | null;
-  /** Head and body as they came. */
+  /** Head and body as received. */
   readonly source: string;
 }
 
 export interface SmtpServer {
   readonly port: number;
-  /** So far. */
+  /** Mails received so far. */
   readonly mails: readonly ReceivedMail[];
   stop(): Promise<void>;
 }
 
-/** Starts it on a free port of 127.0.0.1. The caller stops it. */
+/** Starts the server on a free port of 127.0.0.1. The caller must stop it. */
 export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpServer> {
   const server = spawnOwned(process.execPath, [PROGRAM, JSON.stringify(options)]);
   const lines: string[] = [];
@@ -59,7 +61,7 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpServer> 
   };
 }
 
-/** A header field of a mail, unfolded; undefined where it has none. */
+/** Returns a header field of a mail, unfolded. Undefined if the mail does not have it. */
 export function headerOf({ source }: ReceivedMail, name: string): string | undefined {
   const [head = ''] = source.split('\r\n\r\n', 1);
   const lines = head.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n');
@@ -67,7 +69,7 @@ export function headerOf({ source }: ReceivedMail, name: string): string | undef
   return line?.slice(name.length + 1).trim();
 }
 
-/** The text of a mail with one part, decoded. */
+/** Returns the decoded text of a mail with a single part. */
 export function textOf(mail: ReceivedMail): string {
   const body = mail.source.slice(mail.source.indexOf('\r\n\r\n') + 4);
   switch (headerOf(mail, 'Content-Transfer-Encoding')?.toLowerCase()) {
@@ -85,7 +87,7 @@ export function textOf(mail: ReceivedMail): string {
   }
 }
 
-/** A header text as people read it (RFC 2047). */
+/** Decodes the encoded words of a header field (RFC 2047), in UTF-8. */
 export function decodedHeader(text: string): string {
   return text
     .replaceAll(/\?=\s+=\?/g, '?==?')

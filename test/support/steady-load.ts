@@ -1,6 +1,6 @@
 /**
- * An open loop: requests go out at their time, whether or not the ones before were answered, and latency counts from that time. What a
- * service that stalls makes its callers wait shows here, and not in a loop that waits with it.
+ * Open-loop load: sends each request at its scheduled time, even if earlier ones are unanswered. Latency counts from
+ * the scheduled time, so it includes the waiting time while a service stalls. A closed loop would not show that.
  */
 import { Agent } from 'node:http';
 import { send } from './http.js';
@@ -12,16 +12,16 @@ export interface Origin {
   readonly name: string;
   readonly gatewayUrl: string;
   readonly secret: string;
-  /** Relative to the base path; `/open` unless said. */
+  /** Path relative to the base path. `/open` by default. */
   readonly path?: string;
 }
 
 export interface Sample {
   readonly name: string;
-  /** When it was to be sent; `performance.now()`. */
+  /** Scheduled time, by `performance.now()`. */
   readonly atMs: number;
   readonly tookMs: number;
-  /** 0 where the connection broke. */
+  /** Status of the response. 0 if the request failed. */
   readonly status: number;
 }
 
@@ -33,7 +33,7 @@ export class SteadyLoad {
   private readonly timer: NodeJS.Timeout;
   private sent = 0;
 
-  /** Sends `perSecond` requests in turn to the origins, from now on. */
+  /** Starts to send `perSecond` requests per second, to the origins in turn. The caller must stop it. */
   constructor(
     private readonly origins: readonly Origin[],
     private readonly perSecond: number,
@@ -41,14 +41,14 @@ export class SteadyLoad {
     this.timer = setInterval(() => this.tick(), TICK_MS);
   }
 
-  /** The samples of a name, or of all, whose time was in between. */
+  /** Returns the samples of `name`, or of all names, that were scheduled in this period. */
   between(fromMs: number, toMs: number, name?: string): Sample[] {
     return this.samples.filter(
       (sample) => sample.atMs >= fromMs && sample.atMs < toMs && (name === undefined || sample.name === name),
     );
   }
 
-  /** Stops sending, and waits for what is under way. */
+  /** Stops sending, and waits for the requests in progress. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await Promise.all(this.pending);
@@ -74,7 +74,7 @@ export class SteadyLoad {
   }
 }
 
-/** The value below which so much of them lies, 0 to 1. */
+/** Returns the quantile of the values at `share`, from 0 to 1. NaN if there are no values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;

@@ -1,4 +1,4 @@
-/** The stores of the control plane on a database, with a clock that tests turn and a bus that remembers. */
+/** The stores of the control plane on a database, with a clock that tests advance and a bus that records messages. */
 import type { Kysely } from 'kysely';
 import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -31,7 +31,7 @@ const plan = (minute: number) => ({
   charge: 'all' as const,
 });
 
-/** Two plans, three operations with scopes. */
+/** A configuration with two plans, and three operations with scopes. */
 export const TEST_CONFIG = {
   publicUrl: 'http://localhost:8080',
   file: {
@@ -47,12 +47,12 @@ export const TEST_CONFIG = {
 
 export const OPERATOR = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' };
 
-/** Uses of keys by id and time, as if each had one secret. */
+/** Returns uses of secrets from the times by key ID, as if each key had one secret. */
 export function usesOf(times: ReadonlyMap<string, number>): SecretUse[] {
   return [...times].map(([keyId, usedAtMs]) => ({ hash: digestOf(keyId), keyId, usedAtMs, address: '192.0.2.1' }));
 }
 
-/** A bus that delivers nothing and remembers all. */
+/** RecordingBus records published messages, and delivers none. */
 export class RecordingBus implements InvalidationBus {
   readonly published: Invalidation[] = [];
   async publish(change: Invalidation): Promise<void> {
@@ -78,6 +78,7 @@ export class TestClock {
   }
 }
 
+/** Creates the stores of the control plane on a database. */
 export function storesOn(database: DatabaseHandle, signal = new WorkSignal(), clock = new TestClock()) {
   const bus = new RecordingBus();
   const catalogue = new Catalogue(() => TEST_CONFIG);

@@ -1,4 +1,4 @@
-/** Backends as processes, with everything that reached them. */
+/** Starts backends as processes, and records the requests that reach them. */
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { eventually, freePort, spawnOwned, type OwnedProcess } from './processes.js';
@@ -7,16 +7,16 @@ const PROGRAM = resolve('test/support/target-program.mjs');
 
 export interface TargetProcess {
   readonly url: string;
-  /** `GET /open?id=1`, in order of arrival, over all of its lives. */
+  /** Requests such as `GET /open?id=1`, in order of arrival. Includes those before a restart. */
   readonly arrivals: readonly string[];
   signal(name: NodeJS.Signals): void;
   kill9(): Promise<void>;
-  /** Starts it again on the same port. */
+  /** Starts the process again on the same port. The process must have ended. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts a backend that answers `ok`; see `target-program.mjs` for its signals. */
+/** Starts a backend that responds `ok`. The caller must stop it. For its signals, see `target-program.mjs`. */
 export async function startTargetProcess(): Promise<TargetProcess> {
   const port = await freePort();
   const arrivals: string[] = [];
@@ -47,7 +47,7 @@ export async function startTargetProcess(): Promise<TargetProcess> {
   };
 }
 
-/** How often each request reached any of the targets. */
+/** Counts how often each request reached any of the targets. */
 export function arrivalsOf(targets: readonly TargetProcess[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { arrivals } of targets) {

@@ -1,15 +1,18 @@
-// A backend as a process of its own, so that it can be killed and frozen. Writes a line for every request that reaches it,
-// at once and before it does anything else. SIGUSR2: answers garbage from now on; again: no longer.
+/**
+ * A backend in its own process, so that tests can kill and freeze it. Prints a line for each request as soon as it
+ * arrives, except for `/health`. SIGUSR2 switches between valid responses and garbage.
+ */
 import { writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 
-/** So that several requests are under way at once, on a quick machine too. */
+/** Long enough that several requests are in progress at once, also on a fast machine. */
 const ANSWER_AFTER_MS = 100;
 
 let garbage = false;
 process.on('SIGUSR2', () => (garbage = !garbage));
 
-function say(line) {
+/** Prints a line synchronously. Retries while the pipe is full. */
+function printLine(line) {
   for (;;) {
     try {
       writeSync(1, `${line}\n`);
@@ -25,7 +28,7 @@ const server = createServer((request, response) => {
     response.end('well');
     return;
   }
-  say(`${request.method} ${request.url}`);
+  printLine(`${request.method} ${request.url}`);
   if (garbage) {
     request.socket.end('\0\x01garbage\r\n\r\n');
     return;
@@ -35,4 +38,4 @@ const server = createServer((request, response) => {
     setTimeout(() => response.writeHead(200, { 'content-length': 2 }).end('ok'), ANSWER_AFTER_MS);
   });
 });
-server.listen(Number(process.argv[2]), '127.0.0.1', () => say('listening'));
+server.listen(Number(process.argv[2]), '127.0.0.1', () => printLine('listening'));

@@ -1,19 +1,19 @@
-/** A TCP proxy that a test can make silent: in one direction or both, with every connection left open. */
+/** A TCP proxy that a test can make silent in one or both directions, while all connections stay open. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface TcpProxy {
   readonly port: number;
-  /** Connections that were accepted so far. */
+  /** Number of connections accepted so far. */
   readonly accepted: number;
-  /** Requests go no further, on old and new connections; nobody is told. */
+  /** Stops forwarding requests, on existing and new connections. */
   holdRequests(): void;
-  /** Answers come no further; nobody is told. */
+  /** Stops forwarding responses, on existing and new connections. */
   holdAnswers(): void;
-  /** The connections that stand now are silent from here on, whatever comes; new ones flow. */
+  /** Permanently stops forwarding on all existing connections. New connections are not affected. */
   strand(): void;
-  /** Everything flows again, beginning with what was held. */
+  /** Forwards again, starting with the held data. Does not affect stranded connections. */
   release(): void;
-  /** Cuts every connection; what was held is lost. */
+  /** Closes all connections except stranded ones. Held data is lost. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ interface Pair {
   readonly server: Socket;
 }
 
-/** Starts a proxy in front of a port of this machine. The caller closes it. */
+/** Starts a proxy in front of a port of this machine. The caller must close it. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   const stranded: Pair[] = [];

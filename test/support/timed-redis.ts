@@ -1,4 +1,4 @@
-/** A real Redis whose scripts take their time from a clock of the test. */
+/** A real Redis whose scripts use a clock of the test. */
 import type { Cluster, Redis } from 'ioredis';
 import type { Clock } from '../../src/platform/clock.js';
 import type { MonthSource } from '../../src/quota/model/counter-store.js';
@@ -10,22 +10,25 @@ import type { ClusterGroup } from './redis-groups.js';
 import { sharedRedisUrl } from './redis.js';
 
 const TIME_CALL = "redis.call('TIME')";
-/** The time in milliseconds is handed over as one more argument behind the script's own. */
+/** Lua expression that replaces the call. It converts the last argument of the script, a time in ms. */
 const TIME_ARGUMENT =
   '(function() local ms = tonumber(ARGV[#ARGV]); return {tostring(math.floor(ms / 1000)), tostring(ms % 1000 * 1000)} end)()';
 
 /** Deadline for tests that check counts rather than speed, so that a busy machine does not look like a lost Redis. */
 export const PATIENT_DEADLINE_MS = 10_000;
 
-/** The script with its clock exchanged. @throws Error where it does not ask Redis for the time. */
+/** Makes a script read the time from its last argument. @throws Error if it does not read the time from Redis. */
 export function withTimeArgument(script: string): string {
   if (!script.includes(TIME_CALL)) throw new Error(`the script does not contain ${TIME_CALL}`);
   const timed = script.replaceAll(TIME_CALL, TIME_ARGUMENT);
-  if (timed.includes("'TIME'")) throw new Error('the script asks for the time in another way');
+  if (timed.includes("'TIME'")) throw new Error('the script reads the time in another way');
   return timed;
 }
 
-/** The client, but that scripts run whole and by `clock`. Nothing else of it may be used by what is tested. */
+/**
+ * Returns a client that sends all scripts as source and runs them by `clock`. It supports only scripts, so the tested
+ * code must use nothing else.
+ */
 export function timedClient(client: RedisClient, clock: Clock): Redis {
   const scripts = new Map<string, string>();
   const exchanged = (script: string): string => {
@@ -35,12 +38,12 @@ export function timedClient(client: RedisClient, clock: Clock): Redis {
   };
   const timed = {
     isCluster: client.isCluster,
-    // As a server that does not know the script: the caller then sends it whole.
+    // Behaves like a server that does not know the script. The caller then sends the source.
     evalsha: () => Promise.reject(new Error('NOSCRIPT')),
     eval: (script: string, keyCount: number, ...rest: (string | number)[]) =>
       client.eval(exchanged(script), keyCount, ...rest, clock.now()),
     sendCommand: ({ call }: ScriptCommand) => {
-      if (call === undefined) throw new Error('a command without a call');
+      if (call === undefined) throw new Error('the command has no script call');
       const { script, keyCount, argumentCount, text, slot } = call;
       const written = {
         script: { source: exchanged(script.source), sha: script.sha },
@@ -63,7 +66,10 @@ export interface TimedCounters {
   close(): void;
 }
 
-/** Counters in the emptied shared Redis, by `clock`. Keys expire by the real time: let the clock run ahead of it. */
+/**
+ * Empties the shared Redis, and opens counters there that use `clock`. Keys expire by the real time, so `clock` must be
+ * ahead of it. The caller must close them.
+ */
 export async function timedRedisCounters(clock: Clock, months: MonthSource): Promise<TimedCounters> {
   const client = await emptyRedis();
   const counters = patientCounters(client, clock, months);
@@ -74,7 +80,7 @@ function patientCounters(client: RedisClient, clock: Clock, months: MonthSource)
   return new RedisCounters(timedClient(client, clock), clock, months, PASSING_SINK, PATIENT_DEADLINE_MS);
 }
 
-/** Counters in a Cluster of the test's own, emptied, by `clock`. */
+/** Empties the test's own Cluster, and opens counters there that use `clock`. The caller must close them. */
 export async function timedClusterCounters(
   cluster: ClusterGroup,
   clock: Clock,
@@ -87,7 +93,7 @@ export async function timedClusterCounters(
   return { counters: patientCounters(client, clock, months), close: () => client.disconnect() };
 }
 
-/** Several nodes with a connection each, on the emptied shared Redis, by one clock. */
+/** Empties the shared Redis, and opens the counters of several nodes. Each has its own connection; all use `clock`. */
 export async function timedNodes(
   count: number,
   clock: Clock,
@@ -99,12 +105,12 @@ export async function timedNodes(
   return { nodes, close: () => clients.forEach((client) => client.disconnect()) };
 }
 
-/** A connection to the shared Redis, made as the program makes it but patient, with nothing in this worker's database. */
+/** Connects to the shared Redis with a long command timeout, and deletes all keys in this worker's database. */
 export async function emptyRedis(): Promise<Redis> {
   return patientClient(await sharedRedisUrl());
 }
 
-/** The same to a Redis that the test has for itself, where what the server says of all its clients matters. */
+/** Connects to a Redis like `emptyRedis`. For a test's own server, if the test reads data about all its clients. */
 export async function patientClient(url: string): Promise<Redis> {
   const client = connectRedis(url, 'test', { warn: () => {} }) as Redis;
   client.options.commandTimeout = PATIENT_DEADLINE_MS;

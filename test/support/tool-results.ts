@@ -1,4 +1,4 @@
-/** Calls of tools in tests, and what comes of them. */
+/** Calls MCP tools in tests, and reads their results. */
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import type { Answer } from './http.js';
 import { startMcpWorld, type McpWorld } from './mcp-world.js';
@@ -10,18 +10,17 @@ export interface ToolResult {
   readonly resultType: string;
 }
 
-/** The result in a response. */
+/** Returns the result in a response. Expects status 200. */
 export function resultOf(answer: Answer): ToolResult {
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"result"')]);
   return answer.json<{ result: ToolResult }>().result;
 }
 
-/** Calls a tool. */
 export async function callTool(world: McpWorld, secret: string, name: string, args: object = {}): Promise<ToolResult> {
   return resultOf(await world.modern(secret, 'tools/call', { name, arguments: args }));
 }
 
-/** The words with which a call is refused. */
+/** Calls a tool, and expects a refusal. Returns its text, parsed as JSON. */
 export async function refusalOf(
   world: McpWorld,
   secret: string,
@@ -33,14 +32,14 @@ export async function refusalOf(
   return JSON.parse(content[0]!.text) as Record<string, unknown>;
 }
 
-/** ToolScene holds the objects with which a file's tests call tools. */
+/** ToolScene holds what the tests of a file need to call tools. */
 export interface ToolScene {
   readonly world: McpWorld;
   /** Secret of a key with all scopes and no limit. */
   readonly secret: string;
 }
 
-/** The scene of the tests of one file: there from before the first until behind the last. */
+/** Starts an MCP server before the first test of a file, and stops it after the last one. */
 export function sceneOfTests(): ToolScene {
   const scene: { world?: McpWorld; secret?: string } = {};
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-/** Tools of an OpenAPI document that a test writes, made as the program makes them. */
+/** Builds MCP tools from an OpenAPI document of a test, as the program does. */
 import { ReadApis } from '../../src/config/openapi/read-apis.js';
 import { formatPath, type ConfigProblem, type DocumentPath } from '../../src/config/model/problem.js';
 import { readOperations } from '../../src/config/openapi/openapi-operations.js';
@@ -9,7 +9,7 @@ import { readTools } from '../../src/config/tools/making/read-tools.js';
 import { makeToolSet } from '../../src/config/tools/calling/tool-set.js';
 import type { ArgumentFaults, BoundRequest, Tool, ToolSet } from '../../src/config/tools/tool.js';
 
-/** Parts of a document; each operation in `paths` says `x-mcp` by itself. */
+/** Parts of an OpenAPI document. The operations in `paths` set `x-mcp` themselves. */
 export interface ToolDocument {
   readonly paths: Readonly<Record<string, unknown>>;
   readonly components?: Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export interface ToolDocument {
   readonly entries?: readonly object[];
 }
 
-/** All tools of a document. @throws Error with the first problem, where there is one. */
+/** Builds all tools of a document. @throws Error with the first problem. */
 export function toolsOf({ paths, components = {}, openapi = '3.1.1', entries: value = [] }: ToolDocument): ToolSet {
   const document = { openapi, security: [{ key: ['a:b'] }], paths, components };
   const { drafts, problems } = readOperations('s', { value: document, source: SOURCE }, new DocumentSettings({}));
@@ -37,7 +37,7 @@ export function toolsOf({ paths, components = {}, openapi = '3.1.1', entries: va
   return makeToolSet(made.tools, merged.operations);
 }
 
-/** A document that stands in no file: its places have no lines. */
+/** Source of the document. The document is in no file, so every problem is at line 1, column 1. */
 const SOURCE = {
   file: 's.json',
   problem: (path: DocumentPath, message: string, hint: string): ConfigProblem => {
@@ -45,7 +45,7 @@ const SOURCE = {
   },
 } as SourceDocument;
 
-/** The tool of one operation. @param rest goes into the operation, or over it. */
+/** Builds the tool of one operation. @param rest properties that are added to the operation or replace its own. */
 export function toolOf(
   match: string,
   rest: Readonly<Record<string, unknown>>,
@@ -59,7 +59,7 @@ export function toolOf(
   return tool;
 }
 
-/** Returns the request of a call, with its body as text. */
+/** Returns the request that a call makes, with its body as text, or the faults of the arguments. */
 export function bound(tool: Tool, args: Readonly<Record<string, unknown>>): BoundRequestText | ArgumentFaults {
   const request = tool.bind(args);
   return 'faults' in request ? request : { ...request, body: request.body?.toString() };
@@ -67,11 +67,13 @@ export function bound(tool: Tool, args: Readonly<Record<string, unknown>>): Boun
 
 type BoundRequestText = Omit<BoundRequest, 'body'> & { readonly body: string | undefined };
 
-/** Parts of an operation: one parameter of the query, a body of JSON, a response of JSON. */
+/** Returns the part of an operation with one query parameter `q`. */
 export const query = (schema: unknown, more: object = {}) => ({
   parameters: [{ name: 'q', in: 'query', schema, ...more }],
 });
+/** Returns a JSON body with this schema. */
 export const json = (schema: unknown) => ({ content: { 'application/json': { schema } } });
+/** Returns the part of an operation with a JSON response. */
 export const ok = (schema: unknown) => ({ responses: { '200': { description: 'ok', ...json(schema) } } });
 /** Returns the properties of a schema. */
 export const propertiesOf = (schema: unknown): Readonly<Record<string, unknown>> =>

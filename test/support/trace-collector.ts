@@ -1,4 +1,4 @@
-/** A collector of spans: takes OTLP over HTTP as JSON and refuses everything that the protocol does not describe. */
+/** A trace collector for OTLP over HTTP as JSON. It records requests that do not match the protocol as complaints. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -45,19 +45,20 @@ export type CollectedSpan = z.output<typeof span>;
 
 export interface TraceCollector {
   readonly url: string;
-  /** All spans that it took so far. */
+  /** All accepted spans so far. */
   readonly spans: CollectedSpan[];
-  /** Fields that the protocol does not describe, so far. */
+  /** Requests and fields so far that do not match the protocol. */
   readonly complaints: string[];
-  /** How many exports have arrived. */
+  /** Number of exports that have arrived. */
   exports: number;
   /** Header fields of the last export. */
   headers: IncomingHttpHeaders;
-  /** Next responses; status 0: none. */
+  /** Response to the next exports. With status 0, the collector does not respond. */
   answer: { status: number; body: string };
   stop(): Promise<void>;
 }
 
+/** Starts a collector. The caller must stop it. */
 export async function startTraceCollector(): Promise<TraceCollector> {
   const server = createServer(async (request, response) => {
     const body = JSON.parse(await text(request)) as unknown;

@@ -1,6 +1,6 @@
-/** Request fields that some framework, server or proxy believes. None may reach a backend as a client sent it. */
+/** Request fields that some framework, server or proxy trusts. The gateway must not forward a client's value of any. */
 
-/** Names by protocol. */
+/** Field names in lower case, grouped by what a backend derives from them. */
 export const TRUSTED_NAMES: readonly string[] = [
   // identity
   ...words('x-account-id x-api-key-id x-api-scopes x-api-environment remote-user x-remote-user'),

@@ -1,4 +1,4 @@
-/** A wall clock for the program that a test turns while it runs; timers and deadlines go on by the machine's. */
+/** A wall clock of the program that a test changes at runtime. Timers and deadlines still use the machine's clock. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { preload, temporaryFolder } from './processes.js';
@@ -6,23 +6,23 @@ import { preload, temporaryFolder } from './processes.js';
 export class TurnedClock {
   private readonly path = join(temporaryFolder('clock'), 'clock');
   private readonly file = openSync(this.path, 'w');
-  /** Environment of the program that goes by this clock. */
+  /** Environment variables that make a program use this clock. */
   readonly env: Readonly<Record<string, string>> = {
     ...preload('turn-clock-of-program.mjs'),
     TRAILGATE_TEST_CLOCK: this.path,
   };
 
-  /** It begins as the machine's. */
+  /** Creates a clock that shows the machine's time. The test must close it. */
   constructor() {
     this.runAhead(0);
   }
 
-  /** Stops it at an instant (ms). */
+  /** Stops the clock at a time, in ms since the epoch. */
   stopAt(ms: number): void {
     this.write(ms, 0);
   }
 
-  /** Lets it run, so much ahead of the machine's (ms; negative: behind). */
+  /** Lets the clock run, `ms` milliseconds ahead of the machine's clock. A negative number sets it behind. */
   runAhead(ms: number): void {
     this.write(NaN, ms);
   }

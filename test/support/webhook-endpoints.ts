@@ -1,24 +1,24 @@
-/** Webhook endpoints of accounts, made through the admin API. */
+/** Creates webhook endpoints through the admin API. */
 import { addEvents } from '../../src/outbox/outbox.js';
 import type { RunningAdmin } from './admin-application.js';
 import { serviceEvent } from './webhooks.js';
 
-/** An address that nobody minds: `example.com` is for documentation. */
+/** URL that is accepted for endpoints, because its host name is public. */
 export const PUBLIC_URL = 'https://shop.trailgate.dev/hooks';
 
-/** An endpoint as it is answered when it is made. */
+/** MadeEndpoint is the response to the creation of an endpoint. */
 export interface MadeEndpoint {
   readonly id: string;
   readonly url: string;
   readonly status: string;
   readonly version: number;
-  /** Once. */
+  /** Shown only in this response. */
   readonly secret: string;
   readonly event_types: readonly string[];
   readonly public_keys: readonly { readonly key: string; readonly expires_at: string | null }[];
 }
 
-/** IDs of an endpoint that has something to deliver. */
+/** IDs of an endpoint, and of its delivery and event. */
 export interface WebhookIds {
   readonly endpoint: string;
   readonly delivery: string;
@@ -27,7 +27,7 @@ export interface WebhookIds {
 
 let count = 0;
 
-/** Hands an event of a service in, as the service would. */
+/** Adds an event of a service for an account. */
 export async function addServiceEvent(
   { modules: { database }, clock }: Pick<RunningAdmin, 'modules' | 'clock'>,
   accountId: string,
@@ -38,7 +38,7 @@ export async function addServiceEvent(
   await addEvents(database.db, [event], now);
 }
 
-/** Adds an endpoint to an account, and an event that it is to be told. */
+/** Adds an endpoint to an account, and an event with a delivery to the endpoint. */
 export async function newWebhook(running: RunningAdmin, accountId: string): Promise<WebhookIds> {
   const path = `/accounts/${accountId}/webhook-endpoints`;
   const { id: endpoint } = await running.admin.call<MadeEndpoint>('POST', path, { url: PUBLIC_URL });

@@ -1,21 +1,21 @@
-/** A receiver of webhooks as an integrator has it: a real HTTP server that remembers what it got, and says what the test says. */
+/** A webhook receiver as integrators run it: an HTTP server. It records webhooks, and responds as the test chooses. */
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A webhook as it arrived. */
+/** Received is a webhook as it arrived. */
 export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   /** ID of the event. */
   readonly id: string;
-  /** Time of its first byte, by `performance.now()`. */
+  /** Time of arrival of the request head, by `performance.now()`. */
   readonly atMs: number;
 }
 
-/** The symmetric signature that a webhook has to have, reckoned as a receiver does that knows the secret. */
+/** Computes the symmetric signature (`v1`) that a webhook must have, as a receiver with the secret does. */
 export function signatureOf({ id, headers, body }: Received, secret: Buffer): string {
   const content = `${id}.${String(headers['webhook-timestamp'])}.${body}`;
   return `v1,${createHmac('sha256', secret).update(content).digest('base64')}`;
@@ -29,7 +29,7 @@ export interface Receiver {
   stop(): void;
 }
 
-/** Starts one on a free port. */
+/** Starts a receiver on a free port. The caller must stop it. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   let respond = (response: ServerResponse, _received: Received): void => void response.writeHead(204).end();

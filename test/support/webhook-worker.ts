@@ -1,4 +1,4 @@
-/** A worker of webhooks in the process of the test, with the machine's own clock, for receivers on 127.0.0.1. */
+/** Starts a webhook worker in the process of the test. It uses the system clock, and sends to 127.0.0.1. */
 import type { KyselyPlugin } from 'kysely';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -12,16 +12,19 @@ import { startDeliveries, type RunningDeliveries } from '../../src/webhooks/deli
 import { WORKER_TIMES, type WorkerTimes } from '../../src/webhooks/deliveries/worker-times.js';
 import { eventually } from './processes.js';
 
-/** Secret of every endpoint, unless a test opens other keys. */
+/** Secret of every endpoint, unless a test passes `openKeys`. */
 export const TEST_SECRET = Buffer.alloc(32, 5);
 
-/** For receivers that respond: an attempt that is given up on a busy machine is made again, and counted. */
+/** Timeout of connections and attempts. Long, because a retry on a busy machine would change what tests count. */
 const PATIENCE_MS = 20_000;
 
 const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
 const testKeys = async (): Promise<SigningKeys> => ({ secrets: [TEST_SECRET], privateKeys: [] });
 
-/** Times of a worker that looks often and soon releases endpoints without work. It renews and scans as usual. */
+/**
+ * Intervals of a worker that claims lanes often and soon releases idle ones. Renewals and scans keep their usual
+ * intervals.
+ */
 export const QUICK_TIMES: WorkerTimes = {
   ...WORKER_TIMES,
   claimMs: 40,
@@ -38,7 +41,7 @@ export interface WorkerOptions {
   readonly times?: WorkerTimes;
 }
 
-/** Starts one; the caller stops it. */
+/** Starts a worker. The caller must stop it. */
 export function startWorker(
   { db, kind }: DatabaseHandle,
   signal: WorkSignal,
@@ -61,14 +64,18 @@ export function startWorker(
   });
 }
 
-/** A database whose statements a test watches. */
+/** WatchedDatabase counts certain statements of a database. */
 export interface WatchedDatabase {
   readonly database: DatabaseHandle;
-  /** Waits until so many more statements that hold the text were made. */
+  /** Waits until `count` more statements with the text were issued. */
   came(count: number): Promise<void>;
 }
 
-/** Watches for statements. @param text in Kysely's tree of one. @param then called with each, before it is made. */
+/**
+ * Counts the statements that contain a text.
+ * @param text text in the JSON of Kysely's syntax tree.
+ * @param then called for each such statement, before it is executed.
+ */
 export function watchStatements(database: DatabaseHandle, text: string, then = (): void => {}): WatchedDatabase {
   let seen = 0;
   const watching: KyselyPlugin = {
@@ -90,5 +97,5 @@ export function watchStatements(database: DatabaseHandle, text: string, then = (
   };
 }
 
-/** In the statement with which a worker looks for all lanes that are due. */
+/** Text in the statement with which a worker finds all due lanes. For `watchStatements`. */
 export const LOOK = '["due_at <= "';

@@ -1,4 +1,4 @@
-/** Rows of webhooks, written by hand: endpoints with their lanes, and what has become of deliveries. */
+/** Inserts webhook endpoints with their lanes, and creates events and results of deliveries. */
 import type { Kysely, Selectable } from 'kysely';
 import { newId } from '../../src/stores/database/ids.js';
 import type { Tables } from '../../src/stores/database/schema.js';
@@ -13,10 +13,10 @@ import {
 import { addLane } from '../../src/outbox/lane-rows.js';
 import type { ForeignEvent } from '../../src/outbox/event-types.js';
 
-/** Options of an endpoint. Missing ones have usual values. */
+/** Options of an endpoint. Missing options get default values. */
 export type EndpointOptions = Partial<Omit<WebhookEndpointTable, 'id'>>;
 
-/** Adds an account that may have endpoints. */
+/** Inserts an account, which endpoints need. */
 export async function addAccount(db: Kysely<Tables>, id: string, nowMs: number): Promise<void> {
   const times = { created_at: nowMs, updated_at: nowMs, version: 1 };
   const calendar = { plan: 'starter', time_zone: 'UTC', billing_day: 1, grant_period: 0, grant_amount: 0 };
@@ -26,7 +26,7 @@ export async function addAccount(db: Kysely<Tables>, id: string, nowMs: number):
     .execute();
 }
 
-/** Adds an endpoint with its lane. @returns its id. */
+/** Inserts an endpoint with its lane. @returns the ID of the endpoint. */
 export async function addEndpoint(db: Kysely<Tables>, nowMs: number, options: EndpointOptions = {}): Promise<string> {
   const id = newId('whe', nowMs);
   const usual = { retry_schedule: null, rate_per_second: null, concurrency: null, timeout_ms: null, ordered: 0 };
@@ -48,7 +48,7 @@ export async function addEndpoint(db: Kysely<Tables>, nowMs: number, options: En
   return id;
 }
 
-/** An event of a service. */
+/** Returns an event of a service. */
 export function serviceEvent(name: string, options: Partial<ForeignEvent> = {}): ForeignEvent {
   return {
     type: 'customer.created',
@@ -63,12 +63,12 @@ export function serviceEvent(name: string, options: Partial<ForeignEvent> = {}):
   };
 }
 
-/** All deliveries, oldest first. */
+/** Returns all deliveries, oldest first. */
 export async function deliveriesIn(db: Kysely<Tables>): Promise<Selectable<WebhookDeliveryTable>[]> {
   return db.selectFrom('webhook_delivery').selectAll().orderBy('id').execute();
 }
 
-/** An attempt that came to an outcome, of a delivery as it was read. */
+/** Returns the record of an attempt with this outcome. */
 export function attemptOf(
   delivery: AttemptRecord['delivery'],
   outcome: DeliveryOutcome,
