@@ -6,7 +6,7 @@ import { describeWithChromium } from '../support/describe-with.js';
 import { startPanel, type RunningPanel } from '../support/panel.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 
-/** Strings in the form of the API, which no sentence contains. */
+/** Matches raw values of the API, such as IDs and JSON, which texts for users must not contain. */
 const RAW = /\b(?:mem|key|acc|tok|inv|ses|adj|whe|psk)_[0-9a-z]{20,}|\b[a-z]+_[a-z]+\b|\{"|\[|\d{4}-\d\d-\d\dT/;
 
 describeWithChromium('the audit log', () => {

@@ -49,7 +49,7 @@ describeWithChromium('every page of the panel', () => {
     await page.getByRole('button', { name: 'Continue to dashboard' }).click();
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     home = page.url().replace('/api-keys', '');
-    // The longest name of a role.
+    // Add a member with the role that has the longest name.
     const admin = new AdminClient(demo.adminUrl, readFileSync(`${demo.dataDir}/admin-token`, 'utf8').trim());
     const link = { email: 'benedikt@example.com', role: 'admin' };
     const invited = await admin.call<{ link: string }>('POST', `/accounts/${home.split('/').at(-1)}/invitations`, link);

@@ -39,7 +39,7 @@ function firstFiles() {
     for (const file of chunk.css ?? []) styles.add(file);
     for (const each of chunk.imports ?? []) load(each);
   };
-  // The list of keys is the page where users start, and a chunk of its own.
+  // The list of keys is the page where users start. It has its own chunk.
   for (const name of ['index.html', 'locales/en.po', 'api-keys/keys-page.tsx']) load(name);
   return { scripts, styles };
 }

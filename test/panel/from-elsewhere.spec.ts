@@ -1,4 +1,4 @@
-/** A portal session replaces a second sign-in: a link from a company's own site opens one account, once. */
+/** Portal sessions: a link from a company's own site opens one account without another sign-in, and works once. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';

@@ -74,7 +74,7 @@ describeWithChromium('names', () => {
     const accountId = new URL(home.get(name) ?? '').pathname.slice(1);
     await signInThere(browser.context, await newPerson(trailgate, accountId, 'owner', name), panelUrlOf(trailgate));
   };
-  /** Visits every page of the account and its dialogs, and calls `look` for each. Some also in phone size. */
+  /** Visits every page of the account and its dialogs, and calls `look` for each. Repeats `onPhones` at phone size. */
   const visit = async (name: string, look: Look, onPhones: readonly string[] = []): Promise<void> => {
     await page.goto(home.get(name) ?? '');
     for (const path of [...PAGES, keyPage(name)]) {

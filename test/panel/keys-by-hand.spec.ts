@@ -1,4 +1,4 @@
-/** From the form to the secret: by keyboard, with an ended session, with a lost network, and with the back button. */
+/** Creating a key in the panel: by keyboard, with an ended session, with a lost network, and with the back button. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
@@ -19,7 +19,7 @@ describeWithChromium('a key created in the panel', () => {
     [panel, browser] = await Promise.all([startPanel(), startBrowser()]);
     await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = await browser.newPage();
-    // Leaving a page with a secret on it asks first.
+    // The browser asks before it leaves a page that shows a secret.
     page.on('dialog', (dialog) => void dialog.accept());
     const { id } = await panel.admin.createAccount({ plan: 'starter' });
     await signInThere(browser.context, await newPerson(panel, id, 'owner'), panel.site);
@@ -71,7 +71,7 @@ describeWithChromium('a key created in the panel', () => {
     await tabTo('Rotate key');
     await press('Enter');
     await page.getByRole('button', { name: 'Create new secret' }).waitFor();
-    // From the default choice to the one before it, a week.
+    // Select the choice before the default, which is a week.
     await tabTo('In 24 hours');
     await press('ArrowUp');
     expect(await page.getByLabel('In 7 days').isChecked()).toBe(true);

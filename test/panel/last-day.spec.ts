@@ -78,7 +78,7 @@ describeWithChromium('a member on the other side of the date line', () => {
     const { secret } = await trailgate.admin.createKey(id, { name: 'Widget', scopes: ['customers:read'] });
     const context = await browser.newContext();
     await signInThere(context, await newPerson(trailgate, id, 'owner', 'Ben'), panelUrlOf(trailgate));
-    // A third of the month in a day: at this pace the rest lasts for two more.
+    // Use a third of the monthly limit on the first day, so that the rest lasts two more days.
     const headers = { authorization: `Bearer ${secret}` };
     for (let call = 0; call < MONTH / 3; call++)
       expect((await send(`${trailgate.gatewayUrl}/api/v1/customers`, { headers })).status).toBe(200);

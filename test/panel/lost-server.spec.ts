@@ -98,7 +98,7 @@ describeWithChromium('a page of the panel', () => {
       const request = page.waitForRequest((each) => each.url().includes('/usage'));
       await page.clock.fastForward('00:31');
       const headers = (await request).headers();
-      // A read that is still running is not started again.
+      // The page does not start a read again while it is still running.
       await hasRead(page);
       return headers['x-unattended'];
     };
@@ -255,7 +255,7 @@ describeWithChromium('a page of the panel', () => {
       const at = Number(new URL(route.request().url()).searchParams.get('cursor') ?? '1');
       const data = [{ operation: `operation-${at}`, outcome: 'success', requests: at, cost: at }];
       const next = at < pages ? String(at + 1) : null;
-      // The program does not know such a cursor.
+      // The cursor is made up, so the program has answered with an error.
       const read = at === 1 ? ((await response.json()) as object) : {};
       await route.fulfill({ status: 200, json: { ...read, data, has_more: next !== null, next_cursor: next } });
     });

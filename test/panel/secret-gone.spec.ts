@@ -42,7 +42,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     await signInThere(browser.context, await newPerson(trailgate, accountId, 'owner'), panelUrlOf(trailgate));
     await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = await browser.newPage();
-    // Leaving a page with a secret on it asks first.
+    // The browser asks before it leaves a page that shows a secret.
     page.on('dialog', (dialog) => void dialog.accept());
     devtools = await browser.context.newCDPSession(page);
   });

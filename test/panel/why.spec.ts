@@ -1,4 +1,4 @@
-/** From a request ID to the reason of a 403, and to the result of each step for such a request now. */
+/** The panel finds a request by its ID, shows why it got a 403, and explains each check for such a request now. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';

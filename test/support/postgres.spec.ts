@@ -1,4 +1,4 @@
-/** The PostgreSQL of the tests gives each caller a database of its own and survives being killed. */
+/** The PostgreSQL for tests gives each caller its own database, and keeps committed data when it is killed. */
 import { expect, it } from '@jest/globals';
 import pg from 'pg';
 import { describeWithOwnPostgres, describeWithPostgres } from './describe-with.js';

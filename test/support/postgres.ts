@@ -50,8 +50,8 @@ export interface PostgresServer {
 }
 
 /**
- * Returns the user and group to run PostgreSQL as. It refuses to run as root, so a root process uses `postgres` or
- * `nobody`. Other users get an empty object.
+ * Returns the user and group to run PostgreSQL as. PostgreSQL refuses to run as root, so this is the user `postgres` or
+ * `nobody` if this process runs as root. Otherwise the result is empty.
  */
 export function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};

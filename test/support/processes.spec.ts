@@ -1,4 +1,4 @@
-/** Nothing that a test starts outlives the test run, however that ends. */
+/** Processes and folders of a test never outlive the test run, no matter how it ends. */
 import { describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

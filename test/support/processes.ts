@@ -134,7 +134,7 @@ export function preload(module: string): { readonly NODE_OPTIONS: string } {
   return { NODE_OPTIONS: `--import=${new URL(module, import.meta.url).href}` };
 }
 
-/** Waits; the timer keeps the event loop alive. */
+/** Resolves after `ms` milliseconds. The timer keeps the event loop alive. */
 export function sleep(ms: number): Promise<void> {
   return new Promise((done) => setTimeout(done, ms));
 }

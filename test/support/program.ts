@@ -34,9 +34,9 @@ export interface TrailgateOptions {
 }
 
 export interface RunningTrailgate {
-  /** Origin of the public listener. Throws if the program does not run the role. */
+  /** Origin of the public listener. Throws if the program has not logged it. */
   readonly gatewayUrl: string;
-  /** Origin of the admin listener, which also serves health and metrics. Throws if there is none yet. */
+  /** Origin of the admin listener. Throws if the program has not logged it. */
   readonly adminUrl: string;
   readonly adminToken: string;
   readonly admin: AdminClient;

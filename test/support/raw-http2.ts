@@ -64,7 +64,7 @@ export interface RawHttp2 {
 }
 
 /**
- * Starts HTTP/2 on a connection. Acknowledges the server's settings, but sends no window updates.
+ * Starts HTTP/2 on a connection. Acknowledges the server's settings, but sends no window updates by itself.
  * @param windowBytes initial window of each stream: how much of a response the server may send without an update.
  */
 export function speakRawHttp2(socket: Duplex, windowBytes = 65_535): RawHttp2 {

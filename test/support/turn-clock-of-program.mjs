@@ -1,7 +1,7 @@
 /**
  * Replaces the wall clock (`Date.now`) of the program, which loads this module with `--import`. The test writes two
- * float64 numbers into a file: a fixed time in ms, or NaN for a running clock; and how far it is ahead of the machine's
- * clock, in ms.
+ * float64 numbers into the file `TRAILGATE_TEST_CLOCK`. The first is the time at which the clock stands still, in ms,
+ * or NaN for a running clock. The second is how far a running clock is ahead of the machine's clock, in ms.
  */
 import { openSync, readSync } from 'node:fs';
 
