@@ -1,7 +1,8 @@
 /** The hooks of `npm run hooks` reject what `npm run check` would reject and long subjects, with a remedy. */
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { describeWithGit } from './support/describe-with.js';
 import { makeSmallProject, type SmallProject } from './support/small-project.js';
 
 const GOOD = `/** A constant. */\nexport const ANSWER = 42;\n`;
@@ -9,7 +10,7 @@ const BADLY_FORMATTED = `/** A constant. */\nexport const   ANSWER = 42\n`;
 const WRONG_TYPE = `/** A constant. */\nexport const ANSWER: string = 42;\n`;
 const LINT = `/** A constant. */\nexport const ANSWER: any = 42;\n`;
 
-describe('the pre-commit hook', () => {
+describeWithGit('the pre-commit hook', () => {
   let project: SmallProject;
   const git = (...args: readonly string[]) => project.run('git', ...args);
   const commit = async (text: string) => {

@@ -1,8 +1,8 @@
 /** A store that hangs takes no gateway out of its load balancer, because probes do not wait for it. */
-import { execFileSync } from 'node:child_process';
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
+import { childrenOf, WORKER } from '../support/child-processes.js';
 import { describeWithOwnPostgres, describeWithOwnRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { LoadBalancer } from '../support/load-balancer.js';
@@ -132,8 +132,7 @@ describeWithOwnRedis('with Redis,', () => {
   it('a worker process that hangs delays neither probes nor the metrics endpoint', async () => {
     const redis = await startRedis();
     const trailgate = await startTrailgate({ env: { REDIS_URL: redis.url }, args: ['--workers', '2'] });
-    const pids = execFileSync('ps', ['-o', 'pid=', '--ppid', String(trailgate.pid)], { encoding: 'utf8' });
-    const frozen = Number(pids.trim().split('\n')[0]);
+    const [frozen = 0] = childrenOf(trailgate.pid, WORKER);
     try {
       process.kill(frozen, 'SIGSTOP');
       await expectQuickProbes(trailgate, ['/readyz']);

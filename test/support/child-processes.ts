@@ -1,17 +1,35 @@
 /** The processes that a program has started, as the system lists them. */
-import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 
-/** Returns the process ids of the children of a process: of all, or of those whose command line contains a text. */
+/**
+ * Returns the process IDs of a process's children. With `command`, only of those whose command line contains it. Reads
+ * `/proc`, because a minimal machine has no `ps`.
+ */
 export function childrenOf(pid: number, command = ''): number[] {
-  let list: string;
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const isChild = (child: string): boolean =>
+    parentOf(child) === pid && (command === '' || argumentsOf(child).join(' ').includes(command));
+  return pids.filter(isChild).map(Number);
+}
+
+/** Returns the parent of a process. Returns undefined if the process has ended. See proc_pid_stat(5). */
+function parentOf(pid: string): number | undefined {
+  const stat = readProc(`/proc/${pid}/stat`);
+  // The command's name is in parentheses and can contain spaces. The state and the parent follow it.
+  return stat === '' ? undefined : Number(stat.slice(stat.lastIndexOf(')')).split(' ')[2]);
+}
+
+/** Returns the command line of a process. It is empty if the process has ended. */
+function argumentsOf(pid: number | string): string[] {
+  return readProc(`/proc/${pid}/cmdline`).split('\0');
+}
+
+function readProc(path: string): string {
   try {
-    list = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' });
+    return readFileSync(path, 'latin1');
   } catch {
-    // What `ps` says where there is none.
-    return [];
+    return '';
   }
-  const lines = list.split('\n').filter((line) => line !== '');
-  return lines.flatMap((line) => (line.includes(command) ? [Number.parseInt(line, 10)] : []));
 }
 
 /** Workers of a gateway. */
@@ -31,8 +49,5 @@ export function isAlive(pid: number): boolean {
 
 /** The socket of a counting process, of its command line. */
 export function socketOf(pid: number): string {
-  const args = execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
-    .trim()
-    .split(' ');
-  return args.find((argument) => argument.endsWith('/counters')) ?? '';
+  return argumentsOf(pid).find((argument) => argument.endsWith('/counters')) ?? '';
 }

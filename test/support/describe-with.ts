@@ -69,6 +69,9 @@ export const describeWithNginx = unless(findNginx() !== null, 'needs nginx');
 /** For tests that run the `curl` lines that users copy. */
 export const describeWithCurl = unless(onPath('curl') !== null, 'needs curl');
 
+/** For tests of what git runs. */
+export const describeWithGit = unless(onPath('git') !== null, 'needs git');
+
 /** For tests that attack with `slowhttptest`. */
 export const describeWithSlowHttpTest = unless(findSlowHttpTest() !== null, 'needs slowhttptest');
 

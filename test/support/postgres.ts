@@ -5,6 +5,7 @@ import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
+import { childrenOf } from './child-processes.js';
 import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
 import { findPostgresBin } from './servers.js';
 
@@ -124,10 +125,9 @@ async function run(url: string, statement: string): Promise<void> {
 /** Signals the postmaster, then its child processes. In this order, a frozen postmaster starts no new sessions. */
 function signalAll(postmaster: number, signal: NodeJS.Signals): void {
   process.kill(postmaster, signal);
-  const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(postmaster)], { encoding: 'utf8' });
-  for (const pid of stdout.split('\n').map(Number)) {
+  for (const pid of childrenOf(postmaster)) {
     try {
-      if (pid > 0) process.kill(pid, signal);
+      process.kill(pid, signal);
     } catch (error) {
       // The session has ended since it was listed.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
