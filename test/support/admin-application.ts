@@ -1,4 +1,7 @@
-/** The admin application in this process: the modules of the program on a real database and a real port, with a clock to turn. */
+/**
+ * Runs the admin application in this process, with the program's modules, a real database, a real port and a test
+ * clock.
+ */
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { pino } from 'pino';
@@ -29,23 +32,24 @@ import { TEST_CONFIG, TestClock } from './stores.js';
 
 export const ADMIN_TOKEN = 'operator-token-of-the-tests-0123456789';
 
+/** A running admin application. The test must close it. */
 export interface RunningAdmin {
   readonly url: string;
   readonly port: number;
   readonly admin: AdminClient;
   readonly application: NestFastifyApplication;
   readonly modules: Modules;
-  /** The clock of all modules. */
+  /** The clock that all modules use. */
   readonly clock: TestClock;
   readonly members: Members;
-  /** Every line of its log, so far. */
+  /** All log lines so far. */
   readonly log: readonly string[];
   close(): Promise<void>;
 }
 
-/** AdminOptions is what a test wants to have otherwise. */
+/** AdminOptions overrides the defaults of the test application. */
 export interface AdminOptions {
-  /** False: a process without the admin role. */
+  /** If false, the process does not have the admin role and serves no API. */
   readonly api?: boolean;
   readonly readiness?: () => Readiness;
   readonly targets?: readonly NodeTarget[];
@@ -53,20 +57,21 @@ export interface AdminOptions {
   readonly panel?: PanelFiles;
   /** Settings under `admin` in gateway.yaml. */
   readonly settings?: z.input<typeof adminSchema>;
-  /** Setting of gateway.yaml. */
+  /** Settings under `webhooks` in gateway.yaml. */
   readonly webhooks?: z.input<typeof webhooksSchema>;
-  /** Null: there is no key for secrets. */
+  /** Encrypts stored secrets. If null, no encryption key is configured; if undefined, a fixed test key is used. */
   readonly secretBox?: SecretBox | null;
-  /** Event types by name alone, or with their schemas. */
+  /** Names of event types without schemas. Ignored if `eventTypes` is given. */
   readonly events?: readonly string[];
+  /** Event types with their schemas. */
   readonly eventTypes?: readonly EventType[];
-  /** Tokens that hand in events, by service. */
+  /** The `eventsToken` of each service, by service name. */
   readonly eventsTokens?: ReadonlyMap<string, string>;
-  /** Resolves the names of webhook receivers. */
+  /** Resolves the host names of webhook endpoints. Defaults to the real DNS. */
   readonly resolve?: ResolveName;
 }
 
-/** Starts it on a free port. */
+/** Starts the admin application on a free port of 127.0.0.1. The caller must close it. */
 export async function startAdmin(database: DatabaseHandle, options: AdminOptions = {}): Promise<RunningAdmin> {
   const log: string[] = [];
   const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(line) });
@@ -124,7 +129,7 @@ export async function startAdmin(database: DatabaseHandle, options: AdminOptions
   return { url, port, admin, application, modules, clock, members: api.members, log, close };
 }
 
-/** Returns what `gateway.yaml` would say: two plans, and an authorization server that lets clients in for 90 days. */
+/** Returns the configuration: the test plans and operations, and an MCP authorization server. */
 function configOf({ settings, webhooks, events, eventTypes, eventsTokens }: AdminOptions): Config {
   const { file, operations, publicUrl } = TEST_CONFIG;
   const services = Object.fromEntries(

@@ -1,8 +1,8 @@
-/** A small typed client of the admin API, for tests that need accounts and keys. Field names: design, section 6. */
+/** A typed client of the admin API for tests. Field names: section 6 of the design. */
 import { send, type Answer } from './http.js';
 import { sleep } from './processes.js';
 
-/** How often, and how far apart, a database is asked that is too busy. */
+/** Number and interval of retries while the database is too busy (status 503). */
 const BUSY_ATTEMPTS = 20;
 const BUSY_PAUSE_MS = 250;
 
@@ -29,7 +29,7 @@ export interface ApiKey {
   readonly created_at: string;
 }
 
-/** A key with its secret, which is returned once: when it is made or rotated. */
+/** A key with its secret. The API returns the secret only when the key is created or rotated. */
 export interface ApiKeyWithSecret extends ApiKey {
   readonly secret: string;
 }
@@ -69,7 +69,7 @@ export interface Page<T> {
   readonly next_cursor: string | null;
 }
 
-/** The admin API refused. */
+/** The admin API responded with a status other than 2xx. */
 export class AdminError extends Error {
   readonly status: number;
   readonly answer: Answer;
@@ -81,30 +81,34 @@ export class AdminError extends Error {
   }
 }
 
+/** Sends requests to the admin API with an operator token. */
 export class AdminClient {
   readonly url: string;
   readonly token: string;
 
-  /** `url` is the origin of the admin listener. */
+  /**
+   * @param url origin of the admin listener
+   * @param token operator token
+   */
   constructor(url: string, token: string) {
     this.url = url;
     this.token = token;
   }
 
-  /** Any request to `/admin/v1` + path, whatever it is answered with. */
+  /** Sends a request to `/admin/v1` + `path`. Resolves to the response, whatever its status. */
   request(method: string, path: string, body?: object): Promise<Answer> {
     const headers = { Authorization: `Bearer ${this.token}` };
     return send(`${this.url}/admin/v1${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
   }
 
-  /** Like `request`, but rejects with `AdminError` unless the status is 2xx. */
+  /** Sends a request like `request`. Rejects with `AdminError` unless the status is 2xx. */
   async call<T>(method: string, path: string, body?: object): Promise<T> {
     const answer = await this.request(method, path, body);
     if (answer.status < 200 || answer.status > 299) throw new AdminError(`${method} ${path}`, answer);
     return (answer.body.length === 0 ? undefined : answer.json()) as T;
   }
 
-  /** Asks again while the database is too busy: an account more changes nothing. */
+  /** Creates an account. Retries on status 503, because a duplicate account does no harm in a test. */
   createAccount(account: Partial<Account> = {}): Promise<Account> {
     return this.patiently('/accounts', { name: 'Isar Rafting', plan: 'unlimited', ...account });
   }
@@ -117,7 +121,7 @@ export class AdminClient {
     return this.call('PATCH', `/accounts/${id}`, change);
   }
 
-  /** A key that may do everything, unless said otherwise. */
+  /** Creates a key, with all permissions unless `key.scopes` is given. Retries on status 503. */
   createKey(accountId: string, key: NewApiKey = {}): Promise<ApiKeyWithSecret> {
     return this.patiently(`/accounts/${accountId}/api-keys`, { name: 'Test key', scopes: ['*'], ...key });
   }
@@ -173,7 +177,7 @@ export class AdminClient {
     return this.call('GET', `/audit-log${query}`);
   }
 
-  /** An account on the plan and a key of it: what most tests begin with. */
+  /** Creates an account on a plan, and a key for it. */
   async newKey(plan = 'unlimited', key: NewApiKey = {}): Promise<{ account: Account; key: ApiKeyWithSecret }> {
     const account = await this.createAccount({ plan });
     return { account, key: await this.createKey(account.id, key) };

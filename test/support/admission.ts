@@ -1,4 +1,4 @@
-/** The steps of the request path on a database, with a clock that tests turn. */
+/** Opens the admission steps of the request path on a database, with a clock that the test controls. */
 import type { Logger } from 'pino';
 import { LifeCycle } from '../../src/admission/life-cycle.js';
 import { QuotaReport } from '../../src/admission/quota-report.js';
@@ -23,11 +23,11 @@ import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 export interface AdmissionUnderTest {
   readonly parts: StepParts;
   readonly steps: Steps;
-  /** The key of a record as requests would find it. */
+  /** Returns the cached form of a key record, as requests get it from the key cache. */
   readonly known: (record: ApiKeyRecord) => CachedKey;
 }
 
-/** Opens the steps by a configuration. */
+/** Opens the admission steps for a configuration. */
 export function admissionOn(
   config: Config,
   database: DatabaseHandle,
@@ -44,7 +44,7 @@ export function admissionOn(
     quotas,
     quotaReport: new QuotaReport(quotas, clock),
     recorder: new UsageRecorder(clock),
-    // No request of these tests has an `Idempotency-Key`.
+    // Requests in these tests have no `Idempotency-Key`.
     keyedRequests: undefined,
   };
   return { parts, steps: openSteps(parts), known: (record) => cache.build(record) };

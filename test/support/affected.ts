@@ -1,26 +1,29 @@
 /**
- * Finds the test files that the working tree can affect, for `npm test -- --changed`: nearest first, as many as fit
- * into a minute.
+ * Finds the test files that changes in the working tree can affect, for `npm test -- --changed`. Ranks the nearest
+ * files first and selects as many as fit into the given time.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { compiled } from './jest/compile.js';
 
-/** Starts the built program. Any source can affect a file that imports it. */
+/** Module that starts the built program. Its importers depend on the source without importing it. */
 const STARTS_PROGRAM = 'test/support/program.ts';
-/** Time that is assumed for a file that no run has timed yet. */
+/** Assumed duration of a test file without a recorded duration. */
 const UNKNOWN_MS = 1_500;
-/** A changed file that so many files away import says little about them. */
+/**
+ * Maximum import distance that ranks a test file by its distance alone. Beyond it, importing a changed file says
+ * little.
+ */
 const FAR = 3;
 
-/** The files to run, and those that could be affected too but do not fit. */
+/** Test files to run, and affected test files that exceed the time limit. */
 export interface Affected {
   readonly run: readonly string[];
   readonly left: readonly string[];
 }
 
-/** Paths below the project that differ from the last commit, and what is new. */
+/** Returns the paths, relative to `root`, of files that differ from the last commit, and of untracked files. */
 export function changedFiles(root: string): string[] {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n');
   const changed = [...git('diff', '--name-only', 'HEAD'), ...git('ls-files', '--others', '--exclude-standard')];
@@ -28,12 +31,13 @@ export function changedFiles(root: string): string[] {
 }
 
 /**
- * Chooses test files, nearest first. The changed test itself comes first, then importers of a changed file, fewer steps
- * first. Then come tests that start the program and share words with a changed path. Tests beside the source precede
- * the rest.
- * @param changed paths below `root`
- * @param durations time of each test file in its last run, in milliseconds, by path below `root`
- * @param roomMs time for all of them together on one worker
+ * Chooses test files, nearest first. A changed test file ranks first. Next are files that import a changed file, by the
+ * number of import steps. After `FAR` steps come tests that start the program and share words with a changed source
+ * path. Importers that are further away rank last. Among equal ranks, tests next to the source come before those in
+ * `test/`.
+ * @param changed paths relative to `root`
+ * @param durations duration of each test file in its last run, in milliseconds, by path relative to `root`
+ * @param roomMs maximum total duration of the chosen files on one worker
  */
 export function affectedSpecs(
   root: string,
@@ -71,7 +75,7 @@ export function affectedSpecs(
 
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']/g;
 
-/** Importers of each file, by its path below `root`. Imports of types do not count. */
+/** Returns the importers of each file, by its path relative to `root`. Ignores type-only imports. */
 function importersOf(root: string, files: readonly string[]): Map<string, string[]> {
   const importers = new Map<string, string[]>();
   for (const file of files) {
@@ -83,7 +87,7 @@ function importersOf(root: string, files: readonly string[]): Map<string, string
   return importers;
 }
 
-/** How many imports lie between each file and the nearest of `from`. */
+/** Returns, for each file, the number of import steps to the nearest file in `from`. */
 function stepsTo(from: readonly string[], importers: ReadonlyMap<string, readonly string[]>): Map<string, number> {
   const steps = new Map(from.map((file) => [file, 0]));
   const queue = [...from];
@@ -97,7 +101,10 @@ function stepsTo(from: readonly string[], importers: ReadonlyMap<string, readonl
   return steps;
 }
 
-/** The words of a path that say what it is about: `src/webhooks/deliveries/lane.ts` has `webhook` and `lane`. */
+/**
+ * Returns the words of a path that identify its topic, without a plural `s`: `src/webhooks/sending/lane.ts` has
+ * `webhook`, `sending` and `lane`.
+ */
 function wordsOf(file: string): string[] {
   const [, ...parts] = file.replace(/(\.spec)?\.\w+$/, '').split('/');
   const words = parts.flatMap((part) => part.split('-')).map((word) => word.replace(/(?<=..)s$/, ''));

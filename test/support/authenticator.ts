@@ -1,7 +1,8 @@
-/** A passkey in software, which says whatever a test wants it to say: another origin, host, challenge, counter or signature. */
+/** A passkey in software. Tests choose the contents of its responses, such as a wrong origin, challenge or counter. */
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 
+/** Flags of the authenticator data (WebAuthn section 6.1). `attested` means that credential data follows. */
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const;
 
 /** Contents of a response. */
@@ -17,7 +18,9 @@ export interface Claims {
 
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
 
-/** CBOR (RFC 8949) of what is needed here: small integers, bytes and text, maps. */
+/**
+ * Encodes a value as CBOR (RFC 8949). Supports only integers, byte strings, text and maps with lengths below 65,536.
+ */
 function cbor(value: number | string | Buffer | Map<number | string, unknown>): Buffer {
   const head = (major: number, length: number): Buffer => {
     if (length < 24) return Buffer.from([(major << 5) | length]);
@@ -33,7 +36,7 @@ function cbor(value: number | string | Buffer | Map<number | string, unknown>): 
 
 const negative = (head: (major: number, length: number) => Buffer, number: number) => head(1, number);
 
-/** Authenticator has one ES256 key. */
+/** Authenticator is a passkey with one ES256 key. */
 export class Authenticator {
   readonly credentialId = randomBytes(32).toString('base64url');
   private readonly privateKey: KeyObject;
@@ -53,7 +56,7 @@ export class Authenticator {
     this.coseKey = cbor(fields);
   }
 
-  /** Returns the response of a browser to `navigator.credentials.create()`. */
+  /** Returns the response that a browser gives to `navigator.credentials.create()`. */
   register(claims: Claims): RegistrationResponseJSON {
     const id = Buffer.from(this.credentialId, 'base64url');
     const length = Buffer.from([id.length >> 8, id.length & 255]);
@@ -74,7 +77,7 @@ export class Authenticator {
     };
   }
 
-  /** Returns the response of a browser to `navigator.credentials.get()`. */
+  /** Returns the response that a browser gives to `navigator.credentials.get()`. */
   authenticate(claims: Claims): AuthenticationResponseJSON {
     const data = clientData('webauthn.get', claims);
     const authData = authenticatorData(claims, 0);

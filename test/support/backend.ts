@@ -1,28 +1,29 @@
-/** Backends for tests: one that speaks HTTP and remembers what it was sent, and one that does what it likes to sockets. */
+/** Starts backends for tests: an HTTP server that records its requests, and a TCP server with raw sockets. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Bodies are kept up to this size; beyond it only their length and hash. */
+/** Maximum number of body bytes that are kept. The recorded length and hash always cover the whole body. */
 const KEPT_BODY_BYTES = 64 * 1024;
 
+/** A request as the backend received it. */
 export interface RecordedRequest {
   readonly method: string;
-  /** Path and query as on the wire. */
+  /** Path and query string, exactly as received. */
   readonly url: string;
   readonly httpVersion: string;
-  /** Flat, as on the wire. */
+  /** Header names and values in turn, exactly as received. */
   readonly rawHeaders: readonly string[];
   readonly headers: IncomingMessage['headers'];
-  /** Bytes of the body that have arrived; all of them when the handler runs, unless it runs at once. */
+  /** Number of body bytes received so far. The body is complete when the handler runs, unless `atOnce` is set. */
   bodyBytes: number;
-  /** Lower-case hex; set when the body has ended. */
+  /** Hash in lower-case hexadecimal. Set after the body has ended. */
   bodySha256?: string;
-  /** The first 64 KiB. */
+  /** The first 64 KiB of the body. */
   body: Buffer;
   trailers: IncomingMessage['trailers'];
-  /** True when the connection closed before the answer was finished. */
+  /** Whether the connection closed before the response was complete. */
   aborted: boolean;
 }
 
@@ -30,20 +31,20 @@ export type BackendHandler = (request: IncomingMessage, response: ServerResponse
 
 export interface BackendOptions {
   readonly port?: number;
-  /** Call the handler as soon as the head is there, and leave reading the body to it. */
+  /** If true, calls the handler after the request head. The handler must read the body. */
   readonly atOnce?: boolean;
 }
 
 export interface Backend {
   readonly url: string;
   readonly port: number;
-  /** In order of arrival. */
+  /** All requests, in order of arrival. */
   readonly requests: RecordedRequest[];
-  /** Closes it with every connection. */
+  /** Closes the server and all connections. */
   stop(): Promise<void>;
 }
 
-/** Counts and hashes body bytes as they pass, without starting their flow. */
+/** Counts and hashes body bytes as they arrive, without making the stream flow. */
 function record(request: IncomingMessage, response: ServerResponse): RecordedRequest {
   const hash = createHash('sha256');
   const recorded: RecordedRequest = {
@@ -81,13 +82,15 @@ async function listen(server: Server, port: number): Promise<{ url: string; port
   return { url: `http://127.0.0.1:${taken}`, port: taken };
 }
 
-/** Starts an HTTP backend. By default the handler runs when the request has arrived whole. */
+/**
+ * Starts an HTTP backend. By default, the handler runs after the whole request has arrived. The caller must stop it.
+ */
 export async function startBackend(handler: BackendHandler, options: BackendOptions = {}): Promise<Backend> {
   const requests: RecordedRequest[] = [];
   const server = createHttpServer(async (request, response) => {
     const recorded = record(request, response);
     requests.push(recorded);
-    request.on('error', () => {}); // an aborted upload shows in `aborted`
+    request.on('error', () => {}); // an aborted upload is visible as `aborted`
     try {
       if (options.atOnce !== true) {
         request.resume();
@@ -111,7 +114,7 @@ export async function startBackend(handler: BackendHandler, options: BackendOpti
   };
 }
 
-/** The usual handler: `value` as JSON. */
+/** Returns a handler that responds with `value` as JSON. */
 export function json(value: unknown, status = 200): BackendHandler {
   return (_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json' });
@@ -122,12 +125,15 @@ export function json(value: unknown, status = 200): BackendHandler {
 export interface RawBackend {
   readonly url: string;
   readonly port: number;
-  /** How many connections it has accepted. */
+  /** Number of accepted connections. */
   readonly connections: number;
   stop(): Promise<void>;
 }
 
-/** Starts a TCP server that hands each connection over, with its number from 0 on: for garbage, resets and silence. */
+/**
+ * Starts a TCP server that passes each connection to `onSocket`, with its index from 0. For invalid responses, resets
+ * and silence. The caller must stop it.
+ */
 export async function startRawBackend(onSocket: (socket: Socket, index: number) => void): Promise<RawBackend> {
   const open = new Set<Socket>();
   let connections = 0;

@@ -1,4 +1,4 @@
-/** A balancer over addresses of a service; time is in the test's hand. */
+/** A balancer over addresses of a service. The test controls the time. */
 import { configSchema } from '../../src/config/model/schema.js';
 import { Balancer } from '../../src/proxy/targets/balancer.js';
 import type { EjectionSettings } from '../../src/proxy/targets/ejection.js';
@@ -11,7 +11,7 @@ const { services } = configSchema.parse({
 });
 const config = services['s'];
 
-/** Out after three failures, or where a quarter of 20 calls fails, for 10 s, at most 25. */
+/** Ejects after 3 failures in a row, or if 25% of at least 20 calls fail. Ejections last 10 s, and at most 25 s. */
 export const EJECTION: EjectionSettings = {
   failures: 3,
   share: 0.25,
@@ -24,14 +24,15 @@ export const EJECTION: EjectionSettings = {
 export const GET = { isRepeatable: true };
 export const POST = { isRepeatable: false };
 
+/** Balanced holds a balancer and its endpoints. The test must stop it. */
 export class Balanced {
   endpoints: Endpoint[] = [];
   balancer = new Balancer(undefined, () => {});
-  /** `t0 ejected`, in their order. */
+  /** State changes such as `t0 ejected`, in order. */
   changes: string[] = [];
   nowMs = 1_000_000;
 
-  /** Makes so many addresses, `t0` and on. */
+  /** Creates `count` endpoints, `t0`, `t1` and so on. */
   make(count: number, ejection?: EjectionSettings): void {
     if (config === undefined) throw new Error('no service');
     this.endpoints = Array.from(
@@ -51,7 +52,7 @@ export class Balanced {
     return endpoint;
   }
 
-  /** Calls to an address fail, one after the other. */
+  /** Records `times` failed calls to an endpoint, 100 ms apart. */
   fail(index: number, times: number): void {
     for (let time = 0; time < times; time++) {
       this.nowMs += 100;
@@ -59,7 +60,7 @@ export class Balanced {
     }
   }
 
-  /** Calls to an address go one after the other, as told: `x` fails, anything else goes well. */
+  /** Records one call per character, 100 ms apart. The call fails if the character is `x`, and succeeds otherwise. */
   call(index: number, outcomes: string): void {
     for (const outcome of outcomes) {
       this.nowMs += 100;
@@ -69,7 +70,10 @@ export class Balanced {
     }
   }
 
-  /** Lets a call through to an address whose rest is over, in vain. */
+  /**
+   * Advances the time to the end of an endpoint's ejection, and fails the probe. Throws if the balancer picks another
+   * endpoint.
+   */
   failProbe(index: number): void {
     this.nowMs = this.at(index).ejectedUntilMs;
     const probe = { ...GET };

@@ -1,6 +1,7 @@
 /**
- * Prints how many bytes of a request body collections of young objects put among the old ones, the lowest of a few rounds: in a process
- * of its own, because what V8 does depends on all that has run before. Argument: the built `request-body.js`.
+ * Prints how many bytes of a request body young-generation collections move to the old generation: the lowest value of
+ * five rounds. Runs in a separate process, because V8's behavior depends on everything that ran before.
+ * Argument: path of the built `request-body.js`.
  */
 import { PassThrough, Readable } from 'node:stream';
 import { GCProfiler } from 'node:v8';

@@ -1,4 +1,7 @@
-/** A real Chromium for tests of the panel: contexts of their own for each, and a list of what went wrong in their pages. */
+/**
+ * Runs Chromium for tests of the panel. Each browser has its own contexts, and collects script errors and policy
+ * violations.
+ */
 import { readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { chromium, type BrowserContext, type BrowserContextOptions, type Page, type Request } from 'playwright-core';
@@ -14,7 +17,7 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-/** Flags of Playwright that matter to a page. A browser that we start ourselves needs them too. */
+/** Playwright's flags that affect pages. A browser that this module starts itself needs them too. */
 const SHARED_FLAGS = [
   ...FLAGS,
   '--headless',
@@ -36,40 +39,49 @@ const SHARED_FLAGS = [
   '--password-store=basic',
   '--remote-debugging-port=0',
 ];
-/** A busy machine is not what the tests test. */
+/** Timeout for every step. It is long, so that a busy machine does not fail a test. */
 const PATIENT_MS = 60_000;
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 
-/** Nothing moves: a button in a dialog can be pressed at once, and the processor draws no frames in between. */
+/**
+ * Defaults of a context. Reduced motion lets tests click buttons in dialogs at once, and saves the CPU from drawing
+ * frames.
+ */
 const DEFAULTS = { viewport: { width: 1_280, height: 860 }, locale: 'en-GB', reducedMotion: 'reduce' } as const;
 
-/** Runs in every page before its own scripts. */
+/** Script that runs in every page before the page's own scripts. Logs violations of the Content-Security-Policy. */
 const WATCH = `addEventListener('securitypolicyviolation', (event) =>
   console.error('policy violated: ' + event.effectiveDirective + ' ' + event.blockedURI + ' ' + event.sample));`;
 
-/** A dialog blurs the page behind it. Without a graphics card that is nine tenths of what a processor draws. */
+/**
+ * Script that removes the blur behind dialogs. Without a graphics card, the blur takes 90% of the CPU time for drawing.
+ */
 const NO_BLUR = `document.addEventListener('DOMContentLoaded', () => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync('* { backdrop-filter: none !important }');
   document.adoptedStyleSheets.push(sheet);
 });`;
 
-/** How the contexts of a browser are set up, where not as in `DEFAULTS`. */
+/** Context options that replace `DEFAULTS`. */
 export interface BrowserOptions extends Pick<
   BrowserContextOptions,
   'locale' | 'colorScheme' | 'viewport' | 'timezoneId' | 'reducedMotion'
 > {
-  /** Whether dialogs look as users see them: for pictures. */
+  /** If true, dialogs blur the page behind them, as users see it. For screenshots. */
   readonly blur?: boolean;
 }
 
-/** Longer than any request of the panel takes: of one that is older the end was not told, as happens to cancelled ones. */
+/**
+ * Age in ms after which a request counts as ended. No request of the panel takes this long, but Playwright does not
+ * report the end of some canceled requests.
+ */
 const LOST_MS = 20_000;
 
-/** The requests of the pages of a context. */
+/** Tracks the requests of all pages of a context. */
 class Requests {
+  /** Number of requests so far. */
   begun = 0;
-  /** With when they began, by `performance.now()`. */
+  /** Start times of pending requests, by `performance.now()`. */
   private readonly underWay = new Map<Request, number>();
 
   constructor(context: BrowserContext) {
@@ -81,7 +93,7 @@ class Requests {
     context.on('requestfailed', (request) => this.underWay.delete(request));
   }
 
-  /** Whether a page waits for one; what a page asked for that is closed is never told the end of. */
+  /** Reports whether a page waits for a request. Ignores requests older than `LOST_MS`. */
   isAskedBy(page: Page): boolean {
     const oldest = performance.now() - LOST_MS;
     return [...this.underWay].some(([request, begunMs]) => begunMs > oldest && request.frame().page() === page);
@@ -89,7 +101,9 @@ class Requests {
 }
 
 const requestsOf = new WeakMap<BrowserContext, Requests>();
-/** Ends when the page has drawn what it shows, done what it had to do, and what followed from that without a request. */
+/**
+ * Script that waits until a page is idle: frames are drawn, animations are finished and idle callbacks have run, twice.
+ */
 const IDLE = `(async () => {
   for (let round = 0; round < 2; round++) {
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -99,24 +113,25 @@ const IDLE = `(async () => {
   }
 })()`;
 
+/** A browser with one open context. The test must close it. */
 export interface Browser {
   readonly context: BrowserContext;
-  /** Errors of scripts and breaches of the Content-Security-Policy, so far. */
+  /** Script errors and violations of the Content-Security-Policy so far, in all contexts. */
   readonly faults: readonly string[];
   newPage(): Promise<Page>;
-  /** A browser of somebody else: no cookie, storage or cache of the first. */
+  /** Creates a context that shares no cookies, storage or cache with the first. For a second user. */
   newContext(): Promise<BrowserContext>;
   close(): Promise<void>;
 }
 
-/** A Chromium that runs until this process ends. */
+/** A Chromium process that runs until this process ends. */
 interface SharedChromium {
   readonly program: OwnedProcess;
   /** Address of its debugging interface. */
   readonly address: Promise<string>;
 }
 
-/** A start takes a second of a processor: all test files of a worker have this one, each with contexts of its own. */
+/** Chromium process that all test files of a worker share, because a start takes a second of CPU time. */
 let shared: SharedChromium | undefined;
 
 function sharedChromium(): SharedChromium {
@@ -143,7 +158,10 @@ async function addressOf({ child, isRunning }: OwnedProcess): Promise<string> {
   return address()!;
 }
 
-/** Connects to the Chromium of this process. The caller closes it, and with it its contexts; Chromium stays. */
+/**
+ * Connects to the shared Chromium and creates a context. The caller must close the browser, which closes its contexts
+ * but not Chromium.
+ */
 export async function startBrowser(options: BrowserOptions = {}): Promise<Browser> {
   const address = await sharedChromium().address;
   const connected = await chromium.connectOverCDP(address, { timeout: PATIENT_MS });
@@ -155,7 +173,10 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<Browse
   return browserOf(await newContext(), newContext, () => connected.close());
 }
 
-/** Starts a Chromium that writes all it keeps into the folder: cache, history, storage. The folder goes with `close`. */
+/**
+ * Starts a separate Chromium that stores its cache, history and other data in a folder. The caller must close it.
+ * `close` deletes the folder.
+ */
 export async function startOwnBrowser(profile: string): Promise<Browser> {
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: findChromium() ?? '',
@@ -200,12 +221,12 @@ async function watch(context: BrowserContext, faults: string[]): Promise<void> {
   });
 }
 
-/** Waits until a page has read what it shows: nothing is asked for, and nothing follows from what was. */
+/** Waits until a page has loaded its data: no request is pending, and none follows when the page becomes idle. */
 export async function hasRead(page: Page): Promise<void> {
   const requests = requestsOf.get(page.context());
-  if (requests === undefined) throw new Error('the page is of another browser');
+  if (requests === undefined) throw new Error('the page belongs to another browser');
   await eventually(
-    'the page has read all',
+    'the page has loaded all data',
     async () => {
       if (requests.isAskedBy(page)) return false;
       const { begun } = requests;
@@ -216,13 +237,15 @@ export async function hasRead(page: Page): Promise<void> {
   );
 }
 
-/** Goes to an address of the panel that is open, as its own links do: nothing is loaded anew. */
+/** Navigates within the open panel, as its links do, without reloading the page. */
 export const goWithin = (page: Page, url: string): Promise<void> =>
   page.evaluate(`history.pushState(null, '', ${JSON.stringify(url)})`);
 
 /**
- * Turns the clock of a page on until something is seen, where the page itself waits: before it asks once more, or reads again. The clock is
- * the test's after `page.clock.install()`, and goes by itself as well.
+ * Advances the clock of a page until a condition holds, for pages that wait before they poll or retry. Requires
+ * `page.clock.install()`. The clock also runs by itself.
+ * @param what name of the condition for the error message
+ * @param stepMs step of the clock in milliseconds
  */
 export async function passTimeUntil(
   page: Page,
@@ -237,11 +260,11 @@ export async function passTimeUntil(
   });
 }
 
-/** Whether a page is wider than its window. */
+/** Reports whether a page is wider than its window. */
 export const scrollsSideways = (page: Page): Promise<boolean> =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
 
-/** Returns what axe finds on the page, as text. */
+/** Returns the accessibility violations that axe finds on the page, as text. */
 export async function axeFindings(page: Page): Promise<string[]> {
   if (await page.evaluate<boolean>(`typeof axe === 'undefined'`)) await page.evaluate(AXE);
   return page.evaluate<string[]>(

@@ -1,4 +1,4 @@
-/** Self-signed certificates for `localhost`, made by openssl when a test asks for one. */
+/** Creates self-signed certificates and certificate authorities with openssl. */
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ export interface CertificateFiles {
   fingerprint(): string;
 }
 
-/** Whether this machine can make certificates. */
+/** Whether openssl is installed. */
 export const hasOpenssl = (() => {
   try {
     execFileSync('openssl', ['version'], { stdio: 'ignore' });
@@ -22,7 +22,10 @@ export const hasOpenssl = (() => {
   }
 })();
 
-/** Writes `<name>.crt` and `<name>.key` into the folder; what stood there is overwritten. */
+/**
+ * Creates a self-signed certificate for `localhost` that is valid for two days. Writes `<name>.crt` and `<name>.key`
+ * into the folder, and overwrites existing files.
+ */
 export function makeCertificate(folder: string, name = 'tls'): CertificateFiles {
   const cert = `${folder}/${name}.crt`;
   const key = `${folder}/${name}.key`;
@@ -34,7 +37,10 @@ export function makeCertificate(folder: string, name = 'tls'): CertificateFiles 
 
 let local: { readonly cert: Buffer; readonly key: Buffer } | undefined;
 
-/** A certificate for `localhost` and its key, for tests that need none of their own: the same in all of this process. */
+/**
+ * Returns a certificate for `localhost` and its key. Creates them once per process. For tests that need no separate
+ * certificate.
+ */
 export function localCertificate(): { readonly cert: Buffer; readonly key: Buffer } {
   if (local === undefined) {
     const { cert, key } = makeCertificate(temporaryFolder('certificate'));
@@ -44,11 +50,14 @@ export function localCertificate(): { readonly cert: Buffer; readonly key: Buffe
 }
 
 export interface Authority extends CertificateFiles {
-  /** Writes `<name>.crt` and `<name>.key`, signed by this authority, for `localhost` and 127.0.0.1 or the name or address that is given. */
+  /**
+   * Writes `<name>.crt` and `<name>.key`, signed by this authority.
+   * @param host host name or IP address. By default the certificate is for `localhost` and 127.0.0.1.
+   */
   issue(name: string, host?: string): CertificateFiles;
 }
 
-/** An authority of its own in the folder. */
+/** Creates a certificate authority, whose files are in the folder. */
 export function makeAuthority(folder: string, name = 'ca'): Authority {
   const authority = makeCertificate(folder, name);
   return {

@@ -1,9 +1,9 @@
-/** The processes that a program has started, as the system lists them. */
+/** Finds the child processes of a program in `/proc`, because a minimal machine has no `ps`. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Returns the process IDs of a process's children. With `command`, only of those whose command line contains it. Reads
- * `/proc`, because a minimal machine has no `ps`.
+ * Returns the IDs of the child processes of a process.
+ * @param command text that the command line of a child must contain
  */
 export function childrenOf(pid: number, command = ''): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -32,9 +32,9 @@ function readProc(path: string): string {
   }
 }
 
-/** Workers of a gateway. */
+/** Part of the command line of a gateway's workers. */
 export const WORKER = 'main.js start';
-/** Name of the process that checks a changed configuration. */
+/** Part of the command line of the process that checks a changed configuration. */
 export const CHECK = 'check-process';
 
 /** Reports whether a process exists. */
@@ -47,7 +47,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The socket of a counting process, of its command line. */
+/** Returns the socket path of a counting process, from its command line. Returns an empty string if there is none. */
 export function socketOf(pid: number): string {
   return argumentsOf(pid).find((argument) => argument.endsWith('/counters')) ?? '';
 }

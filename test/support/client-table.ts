@@ -1,25 +1,25 @@
-/** Formats the results of foreign clients for docs/clients.md, without what differs from one run to the next. */
+/** Formats the results of third-party HTTP clients for docs/clients.md, without values that change with each run. */
 import type { ClientOutcome } from './foreign-clients.js';
 
-/** Results of the calls of a client. */
+/** Result of one call by a client. */
 export interface ClientResult extends ClientOutcome {
   readonly client: string;
   readonly scenario: string;
-  /** Path of the request. */
+  /** Path of the requests. */
   readonly path: string;
   /** Statuses of the responses, one per request. */
   readonly statuses: readonly number[];
 }
 
-/** A client as the page names it. */
+/** A client as docs/clients.md lists it. */
 export interface ClientEntry {
   readonly name: string;
   readonly version: string;
-  /** Field of the client's error that holds `detail`. */
+  /** Expression for the `detail` of the problem in the client's error. */
   readonly detailOf: string;
 }
 
-/** Sums of waits, in words that chance in a client's pauses does not change. */
+/** Descriptions for total wait times. The ranges are wide, so that random pauses of a client do not change the text. */
 const WAITS: readonly (readonly [mostMs: number, words: string])[] = [
   [0, 'none'],
   [1_900, 'under 2 s'],
@@ -30,8 +30,8 @@ const WAITS: readonly (readonly [mostMs: number, words: string])[] = [
 ];
 
 /**
- * The tables of the page: the clients, then for each scenario what they did.
- * @param titles of the scenarios, in their order.
+ * Returns the Markdown tables of docs/clients.md: the clients, then the results of each scenario.
+ * @param titles titles of the scenarios, in the order of the page
  */
 export function clientTables(
   clients: readonly ClientEntry[],

@@ -1,4 +1,5 @@
-// Loaded into the program with `--import`: collects garbage twice a second, so that its memory is what it holds.
+// Loaded into the program with `--import`. Collects garbage twice a second, so that memory measurements include no
+// garbage.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

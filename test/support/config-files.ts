@@ -1,4 +1,6 @@
-/** A temporary folder with a `gateway.yaml` and what it names, loaded as the program loads it. */
+/**
+ * Writes a `gateway.yaml` and the files that it refers to into a temporary folder, and loads them as the program does.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,17 +11,20 @@ import { validatorFor } from '../../src/config/openapi/openapi-structure.js';
 import type { ConfigProblem } from '../../src/config/model/problem.js';
 import type { LoadedConfig } from '../../src/config/model/loaded-config.js';
 
-/** File texts by name; `gateway.yaml` is the one that is loaded. */
+/** File contents by name. The program loads `gateway.yaml`. */
 export type ConfigFiles = Readonly<Record<string, string>>;
 
-/** The configuration of these files. @throws Error with the problems, where there are any. */
+/**
+ * Loads the files and returns the configuration.
+ * @throws Error that lists the problems, if there are any
+ */
 export async function configOf(files: ConfigFiles, variables: Record<string, string> = {}): Promise<LoadedConfig> {
   const result = await load(files, variables);
   if ('problems' in result) throw new Error(formatProblems(result.problems));
   return result.config;
 }
 
-/** The problems of these files; none where they are right. */
+/** Loads the files and returns their problems. The list is empty if the configuration is valid. */
 export async function problemsOf(
   files: ConfigFiles,
   variables: Record<string, string> = {},
@@ -28,7 +33,10 @@ export async function problemsOf(
   return 'problems' in result ? result.problems : [];
 }
 
-/** The warnings of these files, which have no problem. */
+/**
+ * Loads the files and returns their warnings.
+ * @throws Error that lists the problems, if there are any
+ */
 export async function warningsOf(
   files: ConfigFiles,
   variables: Record<string, string> = {},
@@ -38,7 +46,9 @@ export async function warningsOf(
   return result.warnings;
 }
 
-/** The program lets go of its validator, so that its memory is free; a test that needs it anew waits for it. */
+/**
+ * Keeps the OpenAPI validator in memory for all tests, because creating it takes long. The program itself lets it go.
+ */
 let validator: unknown;
 
 async function load(files: ConfigFiles, variables: Record<string, string>): ReturnType<typeof loadConfig> {
@@ -52,7 +62,7 @@ async function load(files: ConfigFiles, variables: Record<string, string>): Retu
   }
 }
 
-/** One service, one plan; wants `OPENAPI` as customers.yaml. */
+/** A configuration with one service and one plan. Needs `OPENAPI` as `customers.yaml`. */
 export const MINIMAL = `
 services:
   customers:

@@ -1,7 +1,10 @@
-/** The official client with an access token that it has already, and what becomes of its stream. */
+/** Connects the official MCP client with an existing access token, and observes its event stream. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 
-/** Connects one. @param mode `legacy`: as a client of 2025 does; else 2026-07-28. The caller closes it. */
+/**
+ * Connects a client. The caller must close it.
+ * @param mode `legacy` uses a protocol version from 2025; `auto` negotiates version 2026-07-28
+ */
 export async function connectedClient(url: string, token: string, mode: 'auto' | 'legacy' = 'auto'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
@@ -9,12 +12,13 @@ export async function connectedClient(url: string, token: string, mode: 'auto' |
   return client;
 }
 
-/** OpenStream is one on which a client of 2026-07-28 listens. */
+/** OpenStream is the event stream of a client that listens for changes. */
 export interface OpenStream {
+  /** Reports whether the stream has ended. */
   isOver(): boolean;
 }
 
-/** Has a client listen. */
+/** Subscribes a client to changes of the tool list. */
 export async function openStream(client: Client): Promise<OpenStream> {
   let isOver = false;
   const { closed } = await client.listen({ toolsListChanged: true });

@@ -1,5 +1,6 @@
-// Loaded into the program with `--import`: tells a test, over a Unix socket, what its main thread has allocated, made and turned so far.
-// One JSON value a line each way. Nothing is counted that is not asked for, but by V8 and libuv themselves.
+// Loaded into the program with `--import`. Serves a Unix socket, on which a test asks for counts of the main thread:
+// heap allocations, async resources and event loop turns.
+// Requests and replies are JSON, one value per line. Only V8 and libuv count before a test asks.
 import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
 import { createServer } from 'node:net';
@@ -22,7 +23,7 @@ const hook = createHook({
   },
 });
 
-/** The innermost frames outside of Node; those inside where there are no others. */
+/** Returns the innermost stack frames outside of Node, or inside of Node if there are no others. */
 function callers() {
   const at = {};
   Error.captureStackTrace(at, callers);
@@ -38,7 +39,7 @@ function callers() {
 let session;
 let profiler;
 
-/** Bytes in use that young collections have put among the old objects. */
+/** Counts the young-generation collections, and the bytes that they moved to the old generation. */
 function promotedBy(statistics) {
   const old = ({ heapSpaceStatistics }) =>
     heapSpaceStatistics.find(({ spaceName }) => spaceName === 'old_space').spaceUsedSize;
@@ -47,7 +48,7 @@ function promotedBy(statistics) {
   return { scavenges: scavenges.length, bytes };
 }
 
-/** Bytes that each function has allocated itself, whether or not they are still in use. */
+/** Returns the bytes that each function itself allocated, including memory that was freed since. */
 function allocatedBy({ head }) {
   const bytes = {};
   const add = ({ callFrame, selfSize, children }) => {
@@ -104,5 +105,5 @@ function answer(socket) {
   });
 }
 
-// SQLite's thread loads this as well.
+// Other threads, such as SQLite's, load this module too. Only the main thread serves the socket.
 if (isMainThread) createServer(answer).listen(process.env['TRAILGATE_TEST_COUNTS']).unref();

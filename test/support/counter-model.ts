@@ -1,6 +1,7 @@
 /**
- * Quotas said as plainly as possible: a list of what was admitted, counted anew for every question. Slow, and easy to
- * check against `src/quota/model/policies.ts`: a request counts in its own second and the 60 that follow.
+ * A reference model of quotas for comparison with the real counters. It lists all admitted requests and recounts them
+ * for every question, which is slow but easy to check against `src/quota/model/policies.ts`. In the minute window, a
+ * request counts in its own second and in the 60 seconds that follow.
  */
 import { perWindow, WINDOWS } from '../../src/platform/quotas/windows.js';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
@@ -15,7 +16,7 @@ export interface Admitted {
   readonly cost: number;
 }
 
-/** Results that every store must give, as far as they can be seen from outside. */
+/** Results that every counter store must return. */
 export interface Expected {
   readonly admitted: boolean;
   readonly used: Readonly<QuotaCounts>;
@@ -28,13 +29,13 @@ export interface Expected {
 const second = (ms: number): number => Math.floor(ms / 1_000);
 const total = (entries: readonly Admitted[]): number => entries.reduce((sum, { cost }) => sum + cost, 0);
 
-/** One account with its keys. */
+/** CounterModel models one account with its keys. */
 export class CounterModel {
   private readonly entries = new Set<Admitted>();
-  /** The last set of a month, by key; the account's under ''. */
+  /** The last `setMonth` of each key. The key '' holds the account's. */
   private readonly sets = new Map<string, { readonly used: number; readonly atMs: number }>();
 
-  /** Judges a request and remembers it where it is admitted. */
+  /** Decides a request, and records it if it is admitted. */
   decide(keyId: string, limits: QuotaLimits, cost: number, nowMs: number): { entry?: Admitted; expected: Expected } {
     const before = this.used(keyId, nowMs);
     const violated = WINDOWS.reduce(
@@ -58,7 +59,10 @@ export class CounterModel {
     this.entries.delete(entry);
   }
 
-  /** Says what is used in the month; nothing else may happen in the same millisecond. Without a key: of the account. */
+  /**
+   * Sets the usage of the current month. No request may happen in the same millisecond.
+   * @param keyId key to set the usage of; undefined for the account
+   */
   setMonth(keyId: string | undefined, used: number, nowMs: number): void {
     this.sets.set(keyId ?? '', { used, atMs: nowMs });
   }
@@ -74,7 +78,7 @@ export class CounterModel {
     });
   }
 
-  /** Returns the requests that count in the month of `nowMs`: all, or those after the count was set. */
+  /** Returns the usage in the month of `nowMs`: the value set by `setMonth`, if any, plus the requests since. */
   private inMonth(name: string, entries: readonly Admitted[], nowMs: number): number {
     const { startMs, endMs } = monthPeriodAt(nowMs);
     const set = this.sets.get(name);
@@ -92,14 +96,14 @@ export class CounterModel {
     };
   }
 
-  /** Returns the requests that count at `nowMs`, of one key or of all. */
+  /** Returns the requests that count in the minute window at `nowMs`, for one key, or for all keys if undefined. */
   private inMinute(keyId: string | undefined, nowMs: number): Admitted[] {
     return [...this.entries].filter(
       (entry) => (keyId === undefined || entry.keyId === keyId) && second(entry.atMs) > second(nowMs) - SECONDS_COUNTED,
     );
   }
 
-  /** Tries one second after the other. */
+  /** Finds the earliest time at which the request would be admitted, by trying each second. */
   private retryAtMs(keyId: string, limits: QuotaLimits, cost: number, nowMs: number, violated: number): number {
     const isViolated = (index: number): boolean => (violated & (1 << index)) !== 0;
     const minutes = WINDOWS.flatMap(({ of, kind }, index) =>
@@ -107,7 +111,7 @@ export class CounterModel {
     );
     const instants = minutes.map(({ of, limit }) => {
       let at = second(nowMs);
-      // What never fits is told to come back when the minute is empty.
+      // If the cost exceeds the limit itself, the result is the time when the minute is empty.
       while (at < second(nowMs) + SECONDS_COUNTED && total(this.inMinute(of, at * 1_000)) + cost > limit) at++;
       return at * 1_000;
     });

@@ -1,4 +1,4 @@
-/** The places for live counters, each by a clock of the test, for suites that hold all of them to one contract. */
+/** Runs a contract test suite on every kind of counter store, each with a test clock. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
 import type { CounterStore } from '../../src/quota/model/counter-store.js';
 import type { QuotaDecision } from '../../src/quota/model/policies.js';
@@ -11,10 +11,10 @@ import { TestClock } from './stores.js';
 import { startCluster, type ClusterGroup } from './redis-groups.js';
 import { timedClusterCounters, timedRedisCounters } from './timed-redis.js';
 
-/** Far ahead of the real time, by which Redis expires its keys. */
+/** Start of the test clock. It is far ahead of the real time, by which Redis expires its keys. */
 export const START_MS = Date.parse('2100-11-20T10:00:00.250Z');
 
-/** StoreUnderTest holds the objects of a contract test. Each test has a new one. */
+/** StoreUnderTest holds the objects of a contract test. Each test gets a new one. */
 export class StoreUnderTest {
   readonly clock = new TestClock(START_MS);
   readonly months = new FixedMonths();
@@ -24,14 +24,14 @@ export class StoreUnderTest {
     return this.store.decide(subject, cost);
   }
 
-  /** One after the other. */
+  /** Decides `count` requests one after the other. */
   async decideEach(subject: QuotaSubject, count: number, cost = 1): Promise<QuotaDecision[]> {
     const decisions: QuotaDecision[] = [];
     for (let request = 0; request < count; request++) decisions.push(await this.store.decide(subject, cost));
     return decisions;
   }
 
-  /** All at once. */
+  /** Decides `count` requests at the same time. */
   decideAll(subject: QuotaSubject, count: number, cost = 1): Promise<QuotaDecision[]> {
     return Promise.all(times(count, () => this.store.decide(subject, cost)));
   }
@@ -40,13 +40,13 @@ export class StoreUnderTest {
     return named((await this.store.read(subject.accountId, subject.keyId, subject.calendar)).used);
   }
 
-  /** Turns the clock to an instant, ahead or back. */
+  /** Sets the clock to a time, which may be earlier than the current one. */
   at(ms: number): void {
     this.clock.advance(ms - this.clock.now());
   }
 }
 
-/** Runs the suite on the process, on what counts for several of them, on a real Redis and on a real Cluster. */
+/** Runs a suite on counters in this process, in the counting process, in a real Redis and in a real Redis Cluster. */
 export function describeCounterStores(suite: (under: () => StoreUnderTest) => void): void {
   describe('counters in the process', () => {
     let under: StoreUnderTest;

@@ -1,4 +1,4 @@
-/** A process of the gateway as far as it counts, on a store that may forget everything. */
+/** Builds the quota parts of a gateway process, for tests of a store that can lose its data. */
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { Degradation } from '../../src/quota/degradation.js';
@@ -24,7 +24,7 @@ const LOG = pino({ level: 'silent' });
 
 export type TestDatabase = Awaited<ReturnType<typeof testDatabase>>;
 
-/** A process as the program puts it together, but that nothing happens in it by itself. */
+/** CountingNode is a process with the program's quota parts, but without timers. The test triggers each step. */
 export class CountingNode {
   readonly counters: RedisCounters;
   readonly ledger: MonthLedger;
@@ -36,7 +36,7 @@ export class CountingNode {
   constructor(client: Redis, database: TestDatabase) {
     this.ledger = new MonthLedger(database.db, systemClock);
     const memory = new CounterMemory(this.ledger);
-    // Nothing takes the place of a decision that failed.
+    // A failed decision fails the request: there is no fallback.
     const degradation = {
       isOver: true,
       refund: () => undefined,
@@ -61,12 +61,12 @@ export class CountingNode {
     });
   }
 
-  /** Reads the counters, as every second. */
+  /** Checks whether the store was emptied, as the program does periodically. */
   look(): Promise<void> {
     return this.emptied.checkStore();
   }
 
-  /** The same, but this process stands still until the first reply comes too late: the call was carried out. */
+  /** Checks the store, but loses the reply to the first script call. The store has executed the call. */
   async lookTooLate(): Promise<void> {
     this.isDeaf = true;
     await this.emptied.checkStore();
@@ -82,7 +82,7 @@ export class CountingNode {
     return Object.assign(Object.create(client) as Redis, { evalsha });
   }
 
-  /** Writes the counters, as every few seconds. */
+  /** Writes the usage to the database, as the program does periodically. */
   flush(): Promise<void> {
     return this.usage.flush();
   }

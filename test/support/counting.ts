@@ -1,4 +1,4 @@
-/** Counts for the workers of a gateway without Redis: in this process with the test's clock, or as a child. */
+/** Runs the counting process of a gateway without Redis inside the test process, with the test's clock. */
 import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Redis } from 'ioredis';
@@ -16,25 +16,28 @@ import { errorReply } from '../../src/stores/redis/server/replies.js';
 import { temporaryFolder } from './processes.js';
 import { PATIENT_DEADLINE_MS } from './timed-redis.js';
 
-/** The program that a gateway starts, as it was built. */
+/** Path of the built counting process, which a gateway starts. */
 export const COUNTING_PROGRAM = resolve('dist/quota/counting/counting-process.js');
-/** How its command line is told from those of workers. */
+/** Part of the command line of a counting process. */
 export const COUNTING = 'counting-process';
 
 export interface Counting {
-  /** For `connectRedis`. */
+  /** Path of the Unix socket, for `connectRedis`. */
   readonly path: string;
   /**
-   * Forgets everything, as another process in its place has.
-   * @param awaited how many nodes have to hand in before it decides, however long that takes
+   * Replaces the data with empty tables, as a restarted process has.
+   * @param awaited number of nodes that must report before the server decides; there is no time limit
    */
   empty(awaited?: number): void;
-  /** Fails calls of a script, in Lua, from now on; without one, none. */
+  /** Makes all further calls of a Lua script fail. Without a script, no calls fail. */
   fail(script?: string): void;
   stop(): Promise<void>;
 }
 
-/** Counts in this process by `clock`; what it keeps expires by the real time: let the clock run ahead of it. */
+/**
+ * Starts the server, which counts by `clock`. The caller must stop it. Its data expires by the real time, so `clock`
+ * must be ahead of the real time.
+ */
 export async function startCounting(clock: Clock = systemClock): Promise<Counting> {
   const path = join(temporaryFolder('counting'), 'counters');
   const anew = (awaited = 0) =>
@@ -58,7 +61,7 @@ export async function startCounting(clock: Clock = systemClock): Promise<Countin
   };
 }
 
-/** A connection as the program makes it, but patient. */
+/** Connects to the server as the program does, but with a longer timeout. */
 export async function countingClient(path: string): Promise<Redis> {
   const client = connectRedis(path, 'test', { warn: () => {} }) as Redis;
   client.options.commandTimeout = PATIENT_DEADLINE_MS;
@@ -66,7 +69,7 @@ export async function countingClient(path: string): Promise<Redis> {
   return client;
 }
 
-/** Counters of one node there, by `clock`. */
+/** Starts a server that counts by `clock`, and returns one node's counters on it. The caller must close them. */
 export async function timedCounting(
   clock: Clock,
   months: MonthSource,

@@ -1,30 +1,36 @@
-/** Counts allocations, objects and system calls of the running program. They are the same on slow and fast machines. */
+/**
+ * Counts allocations, async resources and system calls of a running program. These counts do not depend on the speed of
+ * the machine.
+ */
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { preload, temporaryFolder } from './processes.js';
 
-/** Whether this system tells how often a process reads and writes (Linux does). */
+/** Whether this system reports the reads and writes of a process. Linux does. */
 export const countsAreKnown = existsSync('/proc/self/io');
 
-/** Sums since the program began. */
+/** Totals since the start of the program. */
 export interface ProgramCounts {
-  /** On the JavaScript heap of the main thread, by V8's own account, which is good to some hundred kilobytes. */
+  /**
+   * Bytes allocated on the JavaScript heap of the main thread, as V8 reports them. Accurate to a few hundred kilobytes.
+   */
   readonly bytes: number;
   /** Turns of the event loop. */
   readonly turns: number;
-  /** System calls of all threads that read, and that write, files and sockets alike. */
+  /** System calls of all threads that read or write, for files and sockets. */
   readonly reads: number;
   readonly writes: number;
 }
 
-/** Promises, timers and the like by the names that `async_hooks` has for them. */
+/** Number of async resources such as promises and timers, by their `async_hooks` type. */
 export type Made = Readonly<Record<string, number>>;
 
+/** CountedProgram reads the counts of a program. Start the program with `env`, then call `open`. */
 export class CountedProgram {
   private readonly path = join(temporaryFolder('counts'), 'counts');
-  /** Environment of the program that is to be counted. */
+  /** Environment that the program must be started with. */
   readonly env: Readonly<Record<string, string>> = {
     ...preload('count-in-program.mjs'),
     TRAILGATE_TEST_COUNTS: this.path,
@@ -32,7 +38,7 @@ export class CountedProgram {
   private socket: Socket | undefined;
   private pid = 0;
 
-  /** Begins to ask the program, which has been started with `env`. */
+  /** Connects to the program, which must have been started with `env`. */
   async open(pid: number): Promise<void> {
     this.pid = pid;
     this.socket = connect(this.path);
@@ -51,28 +57,31 @@ export class CountedProgram {
     return { ...inside, reads: of('syscr'), writes: of('syscw') };
   }
 
-  /** Returns what is made during the work. */
+  /** Counts the async resources that are created during `work`. */
   async madeWhile(work: () => Promise<void>): Promise<Made> {
     await this.ask('watch', { withMakers: false });
     await work();
     return (await this.ask<{ made: Made }>('unwatch')).made;
   }
 
-  /** The same by who made it, `Timeout: function (file:line) < its caller`; slow. */
+  /**
+   * Counts the async resources that are created during `work`, by the code that created them: `Timeout: function
+   * (file:line) < its caller`. Slow.
+   */
   async makersWhile(work: () => Promise<void>): Promise<Made> {
     await this.ask('watch', { withMakers: true });
     await work();
     return (await this.ask<{ makers: Made }>('unwatch')).makers;
   }
 
-  /** How many collections of the young generation come while something is done, and how many bytes they move to the old one. */
+  /** Counts the young-generation collections during `work`, and the bytes that they move to the old generation. */
   async promotedWhile(work: () => Promise<void>): Promise<{ readonly scavenges: number; readonly bytes: number }> {
     await this.ask('profile');
     await work();
     return this.ask('profiled');
   }
 
-  /** Bytes that functions allocate themselves while something is done, by sampling. */
+  /** Returns the bytes that each function itself allocates during `work`, by sampling. */
   async allocatedWhile(work: () => Promise<void>): Promise<Readonly<Record<string, number>>> {
     await this.ask('sample');
     await work();
@@ -81,7 +90,7 @@ export class CountedProgram {
 
   private async ask<T>(command: string, options: object = {}): Promise<T> {
     const { socket } = this;
-    if (socket === undefined) throw new Error('the program has not been opened');
+    if (socket === undefined) throw new Error('call open() before reading counts');
     socket.write(`${JSON.stringify({ command, ...options })}\n`);
     let text = '';
     while (!text.endsWith('\n')) text += String((await once(socket, 'data'))[0]);

@@ -1,27 +1,27 @@
-/** Time that a processor has worked for this process: what others do on a busy machine adds nothing to it. */
+/** Measures the CPU time of this process. Other processes on a busy machine do not add to it. */
 
-/** Does something, and says how long a processor worked for it, in ms; to a few of them. */
+/** Runs a function and returns its CPU time in ms, accurate to a few milliseconds. */
 export function cpuMsOf(work: () => unknown): number {
   const before = process.cpuUsage();
   work();
   return cpuMsSince(before);
 }
 
-/** How long a processor has worked for this process since `process.cpuUsage()` said this, in ms. */
+/** Returns the CPU time in ms since `before`, a result of `process.cpuUsage()`. */
 export function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
 }
 
-/** Time of the yardstick on the quiet machine for which limits of processor time were chosen, in ms. */
+/** Time in ms of the reference work on the idle machine for which the CPU time limits were chosen. */
 const YARDSTICK_MS = 100;
 const YARDSTICK = JSON.stringify(
   Array.from({ length: 100_000 }, (_each, index) => ({ id: index, name: `value ${index}` })),
 );
 
 /**
- * Returns by how much processor time is dearer now than when limits were chosen, at least 1. Two threads that share a
- * core or its memory both take longer for the same work.
+ * Measures how much slower the CPU is now than when the limits were chosen. Returns a factor of at least 1. Threads
+ * that share a core or its memory take longer for the same work.
  */
 export function slowness(): number {
   const took = cpuMsOf(() => {

@@ -1,24 +1,29 @@
-/** A crowd of clients that keep asking, each one request at a time, until they are told to stop. */
+/** A crowd of clients. Each client sends one request at a time until the crowd is stopped. */
 import { Agent } from 'node:http';
 import { send } from './http.js';
 import { sleep } from './processes.js';
 
-/** How long a client waits after a refusal: long enough that hundreds of them leave a small machine some air. */
+/**
+ * Maximum random pause of a client after a response other than 200. It keeps hundreds of clients from overloading a
+ * small machine.
+ */
 const LONGEST_PAUSE_MS = 400;
 
+/** A gateway and the key that clients use there. */
 export interface CrowdMember {
   readonly gatewayUrl: string;
   readonly secret: string;
 }
 
+/** Crowd runs the clients. The test must stop it. */
 export class Crowd {
-  /** How many answers there were of each status. A client whose connection broke counts as status 0. */
+  /** Number of responses by status code. Broken connections count as status 0. */
   readonly statuses: Record<number, number> = {};
   private stopped = false;
   private readonly agents: Agent[] = [];
   private readonly running: Promise<void>[];
 
-  /** Starts `size` clients at once, spread evenly over the members. */
+  /** Starts `size` clients at once, divided evenly among the members. */
   constructor(members: readonly CrowdMember[], size: number, path = '/open') {
     this.running = members.flatMap((member) => {
       const agent = new Agent({ keepAlive: true });
@@ -31,12 +36,12 @@ export class Crowd {
     return this.statuses[status] ?? 0;
   }
 
-  /** How many answers there were, of whatever status. */
+  /** Total number of responses and broken connections. */
   get answered(): number {
     return Object.values(this.statuses).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Lets every request under way be answered. */
+  /** Stops the clients after their current requests. */
   async stop(): Promise<void> {
     this.stopped = true;
     await Promise.all(this.running);

@@ -1,4 +1,7 @@
-/** The database of the customers backend, and what a test must know of it to kill a process at the right moment. */
+/**
+ * Creates the database of the customers backend, and observes it so that a test can kill the process at the right
+ * moment.
+ */
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,9 +11,9 @@ import { sleep, temporaryFolder } from './processes.js';
 export interface CustomerStore {
   /** Environment for starting the backend. */
   readonly env: Environment;
-  /** Settles once a process has begun to write its first data, which it has not committed yet. */
+  /** Resolves when a process has written its first data without committing them. */
   untilPreparing(): Promise<void>;
-  /** True where something of that was committed. */
+  /** Reports whether any table was committed. */
   hasTables(): Promise<boolean>;
   drop(): Promise<void>;
 }
@@ -22,7 +25,7 @@ export async function sqliteStore(): Promise<CustomerStore> {
   return {
     env: { CUSTOMERS_DATA_DIR: folder },
     async untilPreparing() {
-      // SQLite writes ahead of the commit once its cache is full.
+      // SQLite writes to the WAL before the commit when its cache is full.
       while (walBytes() === 0) await sleep(1);
     },
     async hasTables() {

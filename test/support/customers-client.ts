@@ -1,4 +1,4 @@
-/** Speaks to the customers backend the way a gateway does: with the account in a header. */
+/** A client of the customers backend that sends the account ID in a header, as the gateway does. */
 
 export interface CustomerBody {
   readonly id: string;
@@ -30,7 +30,10 @@ export class CustomersClient {
     readonly accountId: string,
   ) {}
 
-  /** Sends JSON, or a string as it is. An answer without a body has `undefined`. */
+  /**
+   * Sends a request. Encodes the body as JSON, unless it is a string or buffer. The result's body is `undefined` if the
+   * response has none.
+   */
   async send<Body = unknown>(
     method: string,
     path: string,
@@ -62,7 +65,10 @@ export class CustomersClient {
     return this.send('POST', '/customers', { first_name: 'Anna', last_name: 'Huber', email, ...fields });
   }
 
-  /** Every customer that the filters let through, page by page. Rejects on any status but 200. */
+  /**
+   * Fetches all pages of the customers that match the filters.
+   * @throws Error if a status is not 200
+   */
   async walk(filters: Readonly<Record<string, string>> = {}, limit = 100): Promise<CustomerBody[]> {
     const found: CustomerBody[] = [];
     let cursor: string | null = null;

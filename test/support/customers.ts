@@ -1,4 +1,4 @@
-/** The customers backend as its operator runs it: the built program, a process of its own. */
+/** Starts the built customers backend as a separate process, as operators run it. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,17 +10,17 @@ const MAIN = resolve('dist/customers/main.js');
 export type Environment = Readonly<Record<string, string>>;
 
 export interface RunningCustomers {
-  /** Origin; ends without a slash. */
+  /** Origin, without a trailing slash. */
   readonly url: string;
   readonly process: OwnedProcess;
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
-  /** SIGTERM, and waits. */
+  /** Sends SIGTERM and waits until the process has ended. */
   stop(): Promise<Exit>;
   kill9(): Promise<void>;
 }
 
-/** Starts the process and does not wait. A free port, unless `env` names one. */
+/** Starts the process without waiting for it. Uses a free port, unless `env` specifies one. */
 export function spawnCustomers(env: Environment, stdio?: StdioOptions): OwnedProcess {
   if (!existsSync(MAIN)) throw new Error('dist/customers/main.js does not exist: run "npm run build" first');
   const environment = { PATH: process.env['PATH'] ?? '', TRAILGATE_CUSTOMERS_PORT: '0', ...env };
@@ -33,14 +33,14 @@ function linesOf(stream: NodeJS.ReadableStream | null): string[] {
   return lines;
 }
 
-/** Starts it and waits until it says where it listens. The caller stops it. */
+/** Starts the process and waits until it listens. The caller must stop it. */
 export async function startCustomers(env: Environment, stdio?: StdioOptions): Promise<RunningCustomers> {
   const started = spawnCustomers(env, stdio);
   const [stdout, stderr] = [linesOf(started.child.stdout), linesOf(started.child.stderr)];
   await eventually(
     'the customers backend listens',
     () => {
-      if (!started.isRunning()) throw new Error(`the customers backend ended at once:\n${stderr.join('\n')}`);
+      if (!started.isRunning()) throw new Error(`the customers backend exited during startup:\n${stderr.join('\n')}`);
       return stdout.length > 0;
     },
     30_000,
@@ -56,13 +56,13 @@ export async function startCustomers(env: Environment, stdio?: StdioOptions): Pr
   };
 }
 
-/** Runs it where it must not start; returns how it ended and what it said. */
+/** Starts the process with an environment that makes it fail. Returns its exit code and output. */
 export async function failToStart(env: Environment): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const started = spawnCustomers(env);
   const [stdout, stderr] = [linesOf(started.child.stdout), linesOf(started.child.stderr)];
   started.child.ref();
   const { code } = await started.exited;
-  // The last lines may be read after the exit.
-  await eventually('stderr is read', () => stderr.length > 0);
+  // The last lines can arrive after the exit.
+  await eventually('stderr has output', () => stderr.length > 0);
   return { code, stdout: stdout.join('\n'), stderr: stderr.join('\n') };
 }

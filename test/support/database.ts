@@ -1,4 +1,4 @@
-/** A new database of either kind for a test, opened and migrated as the program does it. */
+/** Provides migrated SQLite and PostgreSQL databases for tests, opened as the program opens them. */
 import { mkdirSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,11 +22,13 @@ import { eventually, temporaryFolder } from './processes.js';
 
 export interface TestDatabase {
   readonly options: OpenDatabaseOptions;
-  /** Removes it. Close every handle first. */
+  /** Deletes the database. Close all connections first. */
   drop(): Promise<void>;
 }
 
-/** An empty place for a database: a temporary folder, or a new database of the shared PostgreSQL. */
+/**
+ * Creates an empty database without tables: a temporary folder for SQLite, or a new database in the shared PostgreSQL.
+ */
 export async function emptyDatabase(kind: DatabaseHandle['kind']): Promise<TestDatabase> {
   if (kind === 'sqlite') {
     const dataDir = temporaryFolder('sqlite');
@@ -36,7 +38,7 @@ export async function emptyDatabase(kind: DatabaseHandle['kind']): Promise<TestD
   return { options: { databaseUrl: url, dataDir: '' }, drop };
 }
 
-/** Template of the embedded databases of this worker's tests. Migrations take several times as long as a copy. */
+/** Path of the SQLite file that new databases are copied from. A copy is several times faster than the migrations. */
 let template: Promise<string> | undefined;
 
 async function makeTemplate(): Promise<string> {
@@ -45,7 +47,9 @@ async function makeTemplate(): Promise<string> {
   return join(options.dataDir, SQLITE_FILE);
 }
 
-/** Creates a migrated database without rows, closed: for a program, or a test that opens it itself. */
+/**
+ * Creates a migrated database without rows, and leaves it closed. For a program, or for a test that opens it itself.
+ */
 export async function migratedDatabase(kind: DatabaseHandle['kind']): Promise<TestDatabase> {
   if (kind === 'postgres') {
     const { url, drop } = await freshDatabase();
@@ -57,14 +61,14 @@ export async function migratedDatabase(kind: DatabaseHandle['kind']): Promise<Te
   return empty;
 }
 
-/** A busy disk is no database that is away. */
+/** Connection and statement timeout. It is long, so that a busy disk does not look like an unavailable database. */
 const PATIENT_MS = 60_000;
 const BUSY_TIMEOUT_MS = 1_500;
 const MAX_CONNECTIONS = 10;
-/** How long requests that a test left under way are awaited. */
+/** Maximum wait for statements that a test left running. */
 const UNDER_WAY_MS = 10_000;
 
-/** A database that is open, for one test behind the other of a file. */
+/** An open database that the tests of a file use in turn. */
 interface OpenPlace {
   readonly kind: DatabaseHandle['kind'];
   readonly dialect: Dialect;
@@ -108,14 +112,14 @@ async function dialectOf({ options: { databaseUrl, dataDir } }: TestDatabase): P
 async function endPlace(opened: OpenPlace): Promise<void> {
   open.delete(opened);
   unused.delete(opened);
-  // A test that failed may hold a connection for ever.
+  // Limit the wait, because a failed test may never release its connection.
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, UNDER_WAY_MS);
   await Promise.race([opened.db.destroy(), late.promise]).finally(() => clearTimeout(timer));
   await opened.place.drop();
 }
 
-/** A dialect on a driver that is there already. */
+/** Returns a dialect that uses an existing driver. */
 function onDriver(dialect: Dialect, driver: Driver): Dialect {
   return {
     createDriver: () => driver,
@@ -125,7 +129,9 @@ function onDriver(dialect: Dialect, driver: Driver): Dialect {
   };
 }
 
-/** LentDriver is a driver for as long as a test has the database, and knows what is under way. */
+/**
+ * LentDriver gives one test access to a shared driver. It counts the connections in use, and does not close the driver.
+ */
 class LentDriver implements Driver {
   underWay = 0;
 
@@ -163,8 +169,8 @@ class LentDriver implements Driver {
 }
 
 /**
- * A migrated database without rows, patient with a busy machine; it ends with the test file at the latest. After `close`
- * nothing reaches it any more, and the next test of the file gets it, emptied.
+ * Provides a migrated database without rows, with long timeouts. `close` closes the handle, empties the database and
+ * keeps it for the next test of the file. The database is deleted at the end of the test file at the latest.
  */
 export async function testDatabase(kind: DatabaseHandle['kind']): Promise<DatabaseHandle> {
   const place = [...unused].find((each) => each.kind === kind) ?? (await openPlace(kind));
@@ -175,7 +181,7 @@ export async function testDatabase(kind: DatabaseHandle['kind']): Promise<Databa
   const giveBack = async (): Promise<void> => {
     await handle.close();
     const isFree = () => driver.underWay === 0;
-    const isUsable = await eventually('nothing is under way', isFree, UNDER_WAY_MS)
+    const isUsable = await eventually('all connections are released', isFree, UNDER_WAY_MS)
       .then(() => empty(place))
       .catch(() => false);
     if (!isUsable) await endPlace(place);
@@ -184,7 +190,10 @@ export async function testDatabase(kind: DatabaseHandle['kind']): Promise<Databa
   return { ...handle, close: () => (closing ??= giveBack()) };
 }
 
-/** Deletes all rows. @returns false where the tables are others now. */
+/**
+ * Deletes all rows.
+ * @returns false if the tables no longer match the migrations, so that the database cannot be used again
+ */
 async function empty({ kind, db, shape }: OpenPlace): Promise<boolean> {
   if (kind === 'postgres') return emptyTables(async (text) => (await sql.raw<object>(text).execute(db)).rows);
   const now = await sqliteShape(db);
@@ -209,17 +218,20 @@ async function sqliteShape(db: Kysely<Tables>): Promise<{ shape: string; tables:
   return { shape: JSON.stringify(rows), tables: tables.map(({ name }) => name) };
 }
 
-/** Empties a database, and makes the tables as they were after one of the migrations. */
+/** Drops all tables, then runs the migrations up to and including `last`. */
 export async function emptyUntil({ db, kind }: Pick<DatabaseHandle, 'db' | 'kind'>, last: string): Promise<void> {
   for (const { name } of await db.introspection.getTables({ withInternalKyselyTables: true })) {
     await sql`drop table ${sql.table(name)} ${sql.raw(kind === 'postgres' ? 'cascade' : '')}`.execute(db);
   }
   const until = Object.fromEntries(Object.entries(MIGRATIONS).filter(([name]) => name <= last));
-  // The migrator of earlier versions.
+  // Earlier versions used Kysely's migrator.
   await new Migrator({ db, provider: { getMigrations: async () => until } }).migrateToLatest();
 }
 
-/** Makes an embedded database as an earlier version left it. @returns the path of its file. */
+/**
+ * Creates a SQLite database as an earlier version left it.
+ * @returns the path of the file
+ */
 export async function olderSqlite(dataDir: string, last: string): Promise<string> {
   mkdirSync(dataDir, { recursive: true });
   const file = join(dataDir, SQLITE_FILE);
@@ -231,7 +243,7 @@ export async function olderSqlite(dataDir: string, last: string): Promise<string
   return file;
 }
 
-/** Whether it answers now. */
+/** Reports whether the database responds now. */
 export function answersNow(database: DatabaseHandle): Promise<boolean> {
   return database.ping().then(
     () => true,

@@ -1,4 +1,4 @@
-/** A program with accounts that have endpoints that work, and soon endpoints of every dead kind beside them. */
+/** Starts a program whose accounts have working webhook endpoints, and later endpoints of every failing kind. */
 import { times } from './counter-stores.js';
 import { startDeadReceivers, type DeadReceivers } from './dead-receivers.js';
 import { eventually, sleep } from './processes.js';
@@ -11,27 +11,29 @@ const TOKEN = 'token-of-a-service-that-tells-0123456789';
 
 export interface DeadEndpointOptions {
   readonly accounts: number;
-  /** Endpoints of each account. */
+  /** Number of working endpoints per account. */
   readonly good: number;
+  /** Number of failing endpoints per account. */
   readonly dead: number;
-  /** After which an attempt is given up. */
+  /** Timeout of an attempt, as in gateway.yaml. */
   readonly timeout: string;
   readonly backend?: string;
 }
 
-/** DeadEndpointWorld hands events in, and notes what arrives where. */
+/** DeadEndpointWorld submits events and records their deliveries. The test must stop it. */
 export class DeadEndpointWorld {
-  /** How often each event has arrived at an endpoint that works. */
+  /** Number of deliveries to working endpoints, by event ID. */
   readonly arrived = new Map<string, number>();
-  /** Paths to which a redirect has led. */
+  /** Other paths of the working receiver that were requested, for example after a redirect. */
   readonly misled: string[] = [];
-  /** Kinds of fault by ID of the dead endpoint. */
+  /** Kind of failure by ID of the failing endpoint. */
   readonly kinds = new Map<string, string>();
   readonly accountIds: string[] = [];
+  /** Number of submitted events. */
   handedIn = 0;
-  /** Webhooks that have arrived at endpoints that work. */
+  /** Total number of deliveries to working endpoints. */
   deliveries = 0;
-  /** Most connections that the dead had open. */
+  /** Highest number of open connections at the failing endpoints. */
   mostOpen = 0;
   private timer: NodeJS.Timeout | undefined;
 
@@ -43,8 +45,8 @@ export class DeadEndpointWorld {
   ) {}
 
   /**
-   * Starts it, without dead endpoints.
-   * @param onDelivery told of each: when its event was handed in, and when it arrived, both by `performance.now()`.
+   * Starts the program with the working endpoints only.
+   * @param onDelivery called for each delivery with the times of submission and arrival, both by `performance.now()`
    */
   static async start(
     options: DeadEndpointOptions,
@@ -81,7 +83,7 @@ export class DeadEndpointWorld {
     return world;
   }
 
-  /** Adds the dead ones, all kinds in turn. */
+  /** Adds the failing endpoints, of all kinds in turn. Starts sampling their open connections. */
   async addDead(): Promise<void> {
     const kinds = Object.entries(this.dead.urls);
     let next = 0;
@@ -96,7 +98,10 @@ export class DeadEndpointWorld {
     this.timer = setInterval(() => (this.mostOpen = Math.max(this.mostOpen, this.dead.connections)), 50);
   }
 
-  /** Hands events in for so long, to a twentieth of the accounts at a time, and waits until all are where they can be. */
+  /**
+   * Submits events for `lastsMs`. Every 100 ms, submits one event each for a twentieth of the accounts. Then waits
+   * until the working endpoints have received all events.
+   */
   async handInFor(lastsMs: number, onTick = (): void => {}): Promise<void> {
     const { accounts, good } = this.options;
     const [before, startMs] = [this.deliveries, performance.now()];
@@ -109,10 +114,10 @@ export class DeadEndpointWorld {
     }
     await Promise.all(pending);
     const expected = before + pending.length * each * good;
-    await eventually('the good endpoints have all events', () => this.deliveries >= expected);
+    await eventually('the working endpoints have received all events', () => this.deliveries >= expected);
   }
 
-  /** Attempts at dead endpoints, as the log has them. */
+  /** Returns the log lines of attempts at failing endpoints. */
   attempts() {
     const isOfDead = (line: object) => this.kinds.has(String((line as { endpoint_id?: string }).endpoint_id));
     return this.trailgate.logs().filter((line) => line['event'] === 'webhook_attempt' && isOfDead(line));

@@ -1,4 +1,4 @@
-/** Receivers of webhooks as nobody wishes them: real servers that never say that a webhook has arrived. */
+/** Starts failing webhook receivers: real servers that never confirm a webhook. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -8,17 +8,20 @@ const DRIP_INTERVAL_MS = 1_000;
 const DRIPPED = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 const PIECE = Buffer.alloc(64 * 1024, 'x');
 
-/** All of them, by what is wrong with them. */
+/** The receivers' URLs, by kind of failure. The test must stop the receivers. */
 export interface DeadReceivers {
   readonly urls: Readonly<Record<string, string>>;
-  /** Connections that are open. */
+  /** Number of open connections. */
   readonly connections: number;
-  /** Bytes and requests of the receiver whose response has no end. */
+  /** Bytes sent and requests received by the receiver with the endless response. */
   readonly endless: { bytes: number; requests: number };
   stop(): void;
 }
 
-/** Starts one of each kind. @param redirectTo where the one sends that knows another address. */
+/**
+ * Starts one receiver of each kind.
+ * @param redirectTo target of the receiver that redirects
+ */
 export async function startDeadReceivers(redirectTo: string): Promise<DeadReceivers> {
   const sockets = new Set<Socket>();
   const servers: Server[] = [];
@@ -71,7 +74,7 @@ export async function startDeadReceivers(redirectTo: string): Promise<DeadReceiv
   };
 }
 
-/** A byte a second: the head of its response takes longer than anybody waits. */
+/** Sends one byte per second, so that the response head takes longer than any timeout. */
 function drip(socket: Socket): void {
   let at = 0;
   const timer = setInterval(() => socket.write(DRIPPED[at++ % DRIPPED.length]!), DRIP_INTERVAL_MS);

@@ -1,4 +1,4 @@
-/** `npm start` as its users run it: the program with the example backend, and the link that signs in to its panel. */
+/** Starts the demo as users do: the program with the example backend, and a link that signs in to the panel. */
 import { createInterface } from 'node:readline';
 import { resolve } from 'node:path';
 import { eventually, freePort, spawnOwned, temporaryFolder } from './processes.js';
@@ -7,20 +7,23 @@ import { COMPILED } from './program.js';
 const MAIN = resolve('dist/main.js');
 
 export interface RunningDemo {
-  /** Signs in, once. */
+  /** Link that signs in to the panel. Works once. */
   readonly link: string;
   readonly panelUrl: string;
   readonly gatewayUrl: string;
   readonly adminUrl: string;
-  /** The demo account's key for this start. */
+  /** API key of the demo account. Each start creates a new key. */
   readonly key: string;
   readonly dataDir: string;
-  /** Everything that was printed so far. */
+  /** Returns everything printed so far. */
   output(): string;
   stop(): Promise<unknown>;
 }
 
-/** Starts it on free ports in a folder of its own, with more arguments of `demo`. */
+/**
+ * Starts the demo on free ports with its own data folder. The caller must stop it.
+ * @param args further arguments of the `demo` command
+ */
 export async function startDemo(dataDir = temporaryFolder('demo'), args: readonly string[] = []): Promise<RunningDemo> {
   const program = spawnOwned(process.execPath, [MAIN, 'demo', ...args], {
     env: {

@@ -1,6 +1,6 @@
 /**
- * `describe` for tests that need something of the machine. Where it is missing they are reported as skipped, never as passed, and their title
- * says why: `npm test` lists the reasons at its end.
+ * Variants of `describe` for tests with requirements on the machine. If a requirement is missing, the tests are
+ * reported as skipped, with the reason in their title. `npm test` lists the reasons at the end.
  */
 import { describe, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
@@ -24,8 +24,8 @@ type Suite = () => void;
 type Describe = (title: string, suite: Suite) => void;
 
 /**
- * `describe`, or one that skips.
- * @param missing What the machine lacks, in a few words ("needs openssl"); null where it lacks nothing.
+ * Returns `describe`, or a variant that skips its tests.
+ * @param missing the missing requirement in a few words ("needs openssl"); null if there is none
  */
 export function describeUnless(missing: string | null): Describe {
   if (missing === null) return describe;
@@ -36,55 +36,55 @@ export function describeUnless(missing: string | null): Describe {
 const unless = (has: boolean, missing: string): Describe => describeUnless(has ? null : missing);
 const hasOwnRedis = findRedisServer() !== null;
 
-/** For tests on the shared Redis (`sharedRedisUrl`). */
+/** Runs tests that use the shared Redis (`sharedRedisUrl`). */
 export const describeWithRedis = unless(redisIsAvailable(), 'needs Redis');
 
-/** For tests that start, stop or pause a Redis of their own (`startRedis`). */
+/** Runs tests that start, stop or pause their own Redis (`startRedis`). */
 export const describeWithOwnRedis = unless(hasOwnRedis, 'needs redis-server');
 
-/** For tests on a new database of the shared PostgreSQL (`freshDatabase`). */
+/** Runs tests that use a new database in the shared PostgreSQL (`freshDatabase`). */
 export const describeWithPostgres = unless(postgresIsAvailable(), 'needs PostgreSQL');
 
-/** For tests that start, stop or kill a PostgreSQL of their own (`startPostgres`). */
+/** Runs tests that start, stop or kill their own PostgreSQL (`startPostgres`). */
 export const describeWithOwnPostgres = unless(findPostgresBin() !== null, 'needs postgres and initdb');
 
-/** For tests behind a PgBouncer of their own, which shares sessions of the shared PostgreSQL. */
+/** Runs tests that start their own PgBouncer in front of the shared PostgreSQL. */
 export const describeWithPgBouncer = unless(findPgBouncer() !== null && postgresIsAvailable(), 'needs pgbouncer');
 
-/** For tests of both servers together: the shared ones. */
+/** Runs tests that use both the shared Redis and the shared PostgreSQL. */
 export const describeWithBoth = unless(redisIsAvailable() && postgresIsAvailable(), 'needs Redis and PostgreSQL');
 
-/** For tests on the shared PostgreSQL that start a Redis of their own. */
+/** Runs tests that use the shared PostgreSQL and start their own Redis. */
 export const describeWithOwnRedisAndPostgres = unless(
   hasOwnRedis && postgresIsAvailable(),
   'needs redis-server and PostgreSQL',
 );
 
-/** For tests that make certificates. */
+/** Runs tests that create certificates. */
 export const describeWithOpenssl = unless(hasOpenssl, 'needs openssl');
 
-/** For tests behind nginx. */
+/** Runs tests that start nginx. */
 export const describeWithNginx = unless(findNginx() !== null, 'needs nginx');
 
-/** For tests that run the `curl` lines that users copy. */
+/** Runs tests that run the `curl` lines that users copy. */
 export const describeWithCurl = unless(onPath('curl') !== null, 'needs curl');
 
-/** For tests of what git runs. */
+/** Runs tests that need git. */
 export const describeWithGit = unless(onPath('git') !== null, 'needs git');
 
-/** For tests that attack with `slowhttptest`. */
+/** Runs tests that attack with `slowhttptest`. */
 export const describeWithSlowHttpTest = unless(findSlowHttpTest() !== null, 'needs slowhttptest');
 
-/** For tests that are answered by a Prometheus of their own, or by its checker. */
+/** Runs tests that start their own Prometheus, or use `promtool`. */
 export const describeWithPrometheus = unless(findPrometheus() !== null, 'needs prometheus and promtool');
 
-/** For tests that use the panel as a person does. */
+/** Runs tests that use the panel in a browser. */
 export const describeWithChromium = unless(findChromium() !== null, 'needs chromium');
 
-/** For tests that read what the kernel tells of a process. */
+/** Runs tests that read process information from `/proc`. */
 export const describeWithProc = unless(existsSync('/proc/self/task'), 'needs the /proc of Linux');
 
-/** A suite for each database: `title on sqlite`, `title on postgres`. */
+/** Defines a suite for each database, titled `title on sqlite` and `title on postgres`. */
 export function describeOnDatabases(title: string, suite: (kind: DatabaseHandle['kind']) => void): void {
   describe(`${title} on sqlite`, () => {
     suite('sqlite');
@@ -92,13 +92,13 @@ export function describeOnDatabases(title: string, suite: (kind: DatabaseHandle[
   describeWithPostgres(`${title} on postgres`, () => suite('postgres'));
 }
 
-/** The same for suites that use the shared Redis, too. */
+/** Defines a suite for each database, as `describeOnDatabases` does. Both suites also require the shared Redis. */
 export function describeOnDatabasesWithRedis(title: string, suite: (kind: DatabaseHandle['kind']) => void): void {
   describeWithRedis(`${title} on sqlite`, () => suite('sqlite'));
   describeWithBoth(`${title} on postgres`, () => suite('postgres'));
 }
 
-/** Reports a test as skipped that a table of cases leaves out where something is missing. */
+/** Reports a test as skipped. For tests with a table of cases that omits cases with a missing requirement. */
 export function reportSkipped(title: string, missing: string): void {
   describeUnless(missing)(title, () => it('runs', () => undefined));
 }

@@ -1,11 +1,14 @@
-/** File descriptors of a running process: how many it has, and how many it may have from now on. */
+/** Reads and limits the file descriptors of a running process. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 
-/** Whether this machine can limit a process that runs: util-linux, and Linux's `/proc`. */
+/** Whether this machine has `prlimit` (util-linux, Linux only), which can limit a running process. */
 export const canLimitDescriptors = spawnSync('prlimit', ['--version']).status === 0;
 
-/** The lowest number that a process has not taken: where its limit is that, it can open nothing any more. */
+/**
+ * Returns the lowest unused file descriptor of a process. With this number as its limit, the process cannot open any
+ * more files.
+ */
 export function lowestFreeDescriptor(pid: number): number {
   const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
   let lowest = 0;
@@ -13,7 +16,10 @@ export function lowestFreeDescriptor(pid: number): number {
   return lowest;
 }
 
-/** Sets the soft limit of a process that runs; what is open above it stays open. */
+/**
+ * Sets the soft limit of a running process. Open descriptors above the limit stay open.
+ * @throws Error if `prlimit` fails
+ */
 export function limitDescriptors(pid: number, limit: number): void {
   const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:`], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`prlimit: ${stderr}`);

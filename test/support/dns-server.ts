@@ -1,4 +1,4 @@
-/** A name server of the test's own, which replies to each question as it is told to. */
+/** Starts a DNS server over UDP, whose replies the test chooses. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
@@ -7,18 +7,18 @@ import { ipv6Groups } from '../../src/platform/network-list.js';
 const TYPES: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' };
 const CODES = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
 
-/** Addresses of the family that is asked for, an error, or silence. */
+/** Addresses of the requested family, an error code, or no reply at all. */
 export type DnsReply = readonly string[] | keyof typeof CODES | 'silence';
 
 export interface DnsServer {
-  /** Address in the form of `Resolver.setServers`. */
+  /** Address and port, in the format of `Resolver.setServers`. */
   readonly address: string;
-  /** Questions so far, such as `A example.com`. */
+  /** Queries received so far, such as `A example.com`. */
   readonly questions: string[];
   close(): Promise<void>;
 }
 
-/** Starts one on loopback. */
+/** Starts a server on 127.0.0.1. It ignores queries for types other than A and AAAA. The caller must close it. */
 export async function startDnsServer(replyTo: (name: string, type: 'A' | 'AAAA') => DnsReply): Promise<DnsServer> {
   const socket = createSocket('udp4');
   const questions: string[] = [];
@@ -59,7 +59,7 @@ function packetOf(query: Buffer, questionEnd: number, said: Exclude<DnsReply, 's
   return Buffer.concat([head, ...addresses.map(recordOf)]);
 }
 
-/** Returns the record of the requested name, with a time to live of 0. */
+/** Returns an A or AAAA record for the queried name, with a TTL of 0. */
 function recordOf(address: string): Buffer {
   const data = isIPv4(address)
     ? Buffer.from(address.split('.').map(Number))

@@ -1,6 +1,6 @@
 /**
- * Every way in which a request arrives, side by side: read by us, read by Node, over TLS and over HTTP/2. The test
- * writes the bytes.
+ * Sends raw requests to the gateway in each way that clients can. These are its own HTTP/1.1 parser, Node's parser, TLS
+ * and HTTP/2.
  */
 import { once } from 'node:events';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
@@ -13,44 +13,46 @@ import { parseAnswer } from './problem.js';
 import { temporaryFolder } from './processes.js';
 import { startProxied, type OwnProxied, type Proxied, type ProxiedOptions } from './proxied.js';
 
-/** How a request comes in. */
+/** How a request reaches the gateway. "By hand" means the gateway's own parser for plain requests. */
 export type Way = 'read by hand' | 'read by Node' | 'over TLS' | 'over HTTP/2';
 
-/** For `describe.each`; without openssl there is no TLS. */
+/** All available ways, for `describe.each`. Without openssl there are no certificates for TLS and HTTP/2. */
 export const WAYS: readonly Way[] = hasOpenssl
   ? ['read by hand', 'read by Node', 'over TLS', 'over HTTP/2']
   : ['read by hand', 'read by Node'];
 
 export interface EdgeRequest {
   readonly method?: string;
-  /** Target on the wire; `/api/v1/open` by default. */
+  /** Request target; `/api/v1/open` by default. */
   readonly target?: string;
-  /** `Host`, or `:authority`. */
+  /** Value of `Host` or `:authority`. */
   readonly host?: string;
-  /** Flat: name, value. The key is added, unless there is to be none. */
+  /** Header names and values in turn. The API key is added unless `hasKey` is false. */
   readonly fields?: readonly string[];
   readonly hasKey?: boolean;
-  /** Over HTTP/1.1: whether it asks for the end of its connection; otherwise the response has to end it. */
+  /**
+   * HTTP/1.1 only. If not false, the request has `Connection: close`. If false, the server must close the connection.
+   */
   readonly isLast?: boolean;
-  /** Goes as it is; the fields say how long it is. */
+  /** Sent unchanged. The test must specify its length in `fields`. */
   readonly body?: string;
 }
 
 export interface Edge<Program extends Proxied = Proxied> {
-  /** The program that a way leads to. */
+  /** Returns the program that serves a way. */
   of(way: Way): Program;
-  /** Replaces the handler of both backends, and forgets the requests that they received. */
+  /** Replaces the handler of both backends, and clears their recorded requests. */
   answerWith(handler: BackendHandler): void;
-  /** Sends a request with the key, on a connection of its own. */
+  /** Sends a request on a new connection, with the API key unless `hasKey` is false. */
   ask(way: Way, request?: EdgeRequest): Promise<Answer>;
   /** Returns the requests that reached the backend of a way. */
   received(way: Way): readonly RecordedRequest[];
-  /** A connection for HTTP/1.1, which its other side may close while this one stays open. */
+  /** Opens an HTTP/1.1 connection that stays half-open when the server closes its side. */
   connect(way: Exclude<Way, 'over HTTP/2'>): Promise<Socket>;
   stop(): Promise<void>;
 }
 
-/** Provides two programs, one of them with TLS. */
+/** Starts two programs, one of them with TLS. Without openssl, starts only one. The caller must stop them. */
 export function startEdge(options: ProxiedOptions & { readonly own: true }): Promise<Edge<OwnProxied>>;
 export function startEdge(options?: ProxiedOptions): Promise<Edge>;
 export async function startEdge(options: ProxiedOptions = {}): Promise<Edge> {
@@ -68,7 +70,7 @@ export async function startEdge(options: ProxiedOptions = {}): Promise<Edge> {
   };
 }
 
-/** One for all files, whose programs are alike then. */
+/** Certificate for all test files of this worker. Equal configurations let them share programs. */
 let tls: { readonly cert: string; readonly key: string } | undefined;
 
 function withTls({ config = {}, ...more }: ProxiedOptions): ProxiedOptions {
@@ -78,7 +80,8 @@ function withTls({ config = {}, ...more }: ProxiedOptions): ProxiedOptions {
 }
 
 /**
- * The bytes of a request. An empty line in front of it is for Node's parser: no request that is read by hand has one.
+ * Returns the text of an HTTP/1.1 request. For Node's parser, an empty line comes first, because the gateway's own
+ * parser leaves such requests to Node.
  */
 export function requestText(
   { authorization }: Proxied,
@@ -124,7 +127,7 @@ async function askHttp2(
   try {
     const pseudo = { ':method': method, ':path': target, ':authority': host };
     const request = { ...pseudo, ...(hasKey ? { authorization } : {}), ...more };
-    // As browsers and everybody else do it: a request without a body ends with its head.
+    // A request without a body ends with its head, as browsers and other clients send it.
     const stream = session.request(request, { endStream: body === undefined });
     const [headers] = (await once(body === undefined ? stream.end() : stream.end(body, 'latin1'), 'response')) as [
       IncomingHttpHeaders,

@@ -1,4 +1,7 @@
-/** A gateway, its admin API's explainer and what they stand on, which random draws change and ask. */
+/**
+ * Runs a gateway and the admin API's explainer on shared stores. Makes random changes, and sends both the same random
+ * requests.
+ */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { request as send, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -80,6 +83,7 @@ interface Caller {
   readonly secret: string;
 }
 
+/** A random request, and the key that it uses. */
 export interface Drawn {
   readonly caller: Caller;
   readonly method: string;
@@ -87,13 +91,14 @@ export interface Drawn {
   readonly clientAddress: string;
 }
 
+/** The response of the gateway. */
 export interface Told {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** A gateway, its admin and what they stand on, which the draws change. */
+/** ExplainedWorld holds the gateway, the explainer and their stores. Call `open` first, and `close` at the end. */
 export class ExplainedWorld {
   readonly clock = new TestClock(BEGIN);
   readonly random: SeededRandom;
@@ -116,7 +121,7 @@ export class ExplainedWorld {
     const { database, clock } = this;
     const config = await configOf();
     const bus = new ProcessBus(true);
-    // The plan that has gone from the configuration since accounts were given it.
+    // A plan that accounts still use, although it was removed from the configuration.
     const plans = { ...config.file.plans, withdrawn: config.file.plans['wide'] } as Config['file']['plans'];
     const catalogue = new Catalogue(() => ({ ...config, file: { ...config.file, plans } }));
     const deps = { database, clock, bus, catalogue };
@@ -136,6 +141,10 @@ export class ExplainedWorld {
     await this.quotas.close();
   }
 
+  /**
+   * Makes random changes: advances the clock, changes keys and accounts, or makes stores unavailable or available
+   * again.
+   */
   /** Lets time pass, changes keys and accounts, and takes stores away and back. */
   async change(): Promise<void> {
     const { random, clock } = this;
@@ -211,7 +220,7 @@ export class ExplainedWorld {
     });
   }
 
-  /** Sends as many invented keys from an address as it takes to be refused. */
+  /** Sends invalid keys from an address until its failed attempts exceed the limit. */
   private async guess(clientAddress: string): Promise<void> {
     const guesses = FILE.gateway.failedAuthentication.perMinute + 1;
     for (let count = 0; count < guesses; count++) {
@@ -245,7 +254,7 @@ export class ExplainedWorld {
     this.callers.push({ key, account, secret });
   }
 
-  /** Pauses or revokes a key now and then, and makes another one in the place of one that has ended. */
+  /** Randomly pauses, resumes or revokes a key. Replaces a revoked or expired key with a new one. */
   private async renew(caller: Caller): Promise<void> {
     if (caller.key.status === 'paused') {
       caller.key = await this.keyStore.resume(caller.key.id, OPERATOR);

@@ -1,4 +1,4 @@
-/** Quota storages whose stores a test takes away and brings back, by a clock of the test. */
+/** Quota storages with a test clock, whose store a test can make unavailable. */
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { Breaker } from '../../src/platform/breaker.js';
@@ -17,26 +17,29 @@ import { eventually } from './processes.js';
 import type { TestClock } from './stores.js';
 import { emptyRedis, PATIENT_DEADLINE_MS, timedClient } from './timed-redis.js';
 
-/** Longer than the breaker ever waits. */
+/** Longer in ms than any pause of the circuit breaker. */
 const LONGEST_PAUSE_MS = 5_000;
 const log = pino({ level: 'silent' });
 
+/** A limiter with a store that can fail. The test must close it. */
 export interface FaultyQuotas {
   readonly storage: Limiter;
   readonly isAway: boolean;
-  /** Takes the store away that is there, and brings back the one that is not. */
+  /** Makes the store unavailable, or available again. */
   toggle(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Month counts that cannot be asked for while `isAway()`. */
+/** Wraps a month source that rejects while `isAway()` returns true. */
 function losable(months: MonthSource, isAway: () => boolean): MonthSource {
   return {
     usedInMonth: (...asked) => (isAway() ? Promise.reject(new Error('no database')) : months.usedInMonth(...asked)),
   };
 }
 
-/** Counters in the process; their database goes away, by which counters are lost that nobody has asked for yet. */
+/**
+ * Opens counters in this process, whose database can fail. A failure affects only month counts that are not loaded yet.
+ */
 export async function openProcessQuotasWithFaults(database: DatabaseHandle, clock: TestClock): Promise<FaultyQuotas> {
   let isAway = false;
   const ledger = new MonthLedger(database.db, clock);
@@ -60,7 +63,7 @@ export async function openProcessQuotasWithFaults(database: DatabaseHandle, cloc
   };
 }
 
-/** Counters in Redis, which goes away for two nodes that share what is left. */
+/** Opens counters in Redis, which can fail. Decisions then use the local share of one of two nodes. */
 export async function openLosableQuotas(database: DatabaseHandle, clock: TestClock): Promise<FaultyQuotas> {
   let isAway = false;
   const client = await emptyRedis();
@@ -93,5 +96,5 @@ export async function openLosableQuotas(database: DatabaseHandle, clock: TestClo
 async function bringBack(storage: Limiter, recovery: Recovery, clock: TestClock): Promise<void> {
   clock.advance(LONGEST_PAUSE_MS);
   await recovery.probe();
-  await eventually('the store is back', () => storage.storeUp);
+  await eventually('the quota store is back', () => storage.storeUp);
 }

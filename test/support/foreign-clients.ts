@@ -1,4 +1,7 @@
-/** The HTTP clients of `test/clients/` that integrators use: each in a process of its own, in which nobody really sleeps. */
+/**
+ * Runs the third-party HTTP clients of `test/clients/`, each in a separate process. Waits of a client take virtual time
+ * only.
+ */
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -6,11 +9,11 @@ import { createInterface } from 'node:readline';
 import { pythonOf } from './foreign-packages.js';
 import { spawnOwned, type OwnedProcess } from './processes.js';
 
-/** Folder of the installed clients. */
+/** Folder of the installed clients, relative to the project. */
 export const CLIENTS_FOLDER = 'test/clients';
 const FOLDER = resolve(CLIENTS_FOLDER);
 
-/** Clients for Node: the name of a package, and behind a comma its setting. See test/clients. */
+/** Clients for Node: package name, optionally followed by a comma and a setting. See `test/clients`. */
 export const NODE_CLIENTS = [
   'stripe',
   'openai',
@@ -25,7 +28,7 @@ export const NODE_CLIENTS = [
 ];
 export const PYTHON_CLIENTS = ['requests', 'requests, raise_on_status=False', 'httpx'];
 
-/** A call of a client. */
+/** A request that a client makes. */
 export interface ClientCall {
   readonly origin: string;
   readonly secret: string;
@@ -35,14 +38,15 @@ export interface ClientCall {
 
 /** The result of a call. */
 export interface ClientOutcome {
-  /** The words of the error that it threw; null where it threw none. */
+  /** Message of the error that the client threw; null if it threw none. */
   readonly text: string | null;
-  /** The words of the problem, as far as the client lets its caller have them. */
+  /** The problem's `detail`, if the client exposes it to its caller; otherwise null. */
   readonly detail: string | null;
+  /** Waits of the client between attempts, in ms. */
   readonly waitsMs: readonly number[];
 }
 
-/** The version of a client that is installed. */
+/** Returns the installed version of a client, or an empty string if it is unknown. */
 export function clientVersion(client: string): string {
   const [name = ''] = client.split(',');
   return versions()[name] ?? '';
@@ -56,14 +60,14 @@ function versions(): Readonly<Record<string, string>> {
   return { ...dependencies, ...Object.fromEntries(Array.from(pinned, ([, name, version]) => [name, version])) };
 }
 
-/** A client's process. */
+/** A client's process. The test must stop it. */
 export class ClientProcess {
   private readonly process: OwnedProcess;
   private readonly child: ChildProcess;
   private readonly waiting: ((message: Message) => void)[] = [];
   private readonly received: Message[] = [];
 
-  /** @param onWait what has to happen while the client waits, before the wait is over. */
+  /** @param onWait called when the client waits; the client continues when the result has settled */
   constructor(
     readonly client: string,
     private readonly onWait: (waitedMs: number) => Promise<void> | void,
@@ -83,12 +87,12 @@ export class ClientProcess {
     }
   }
 
-  /** Resolves when the client has been loaded, to where it has the words of a problem. */
+  /** Resolves when the client is loaded. Returns the expression for the problem's `detail` in the client's error. */
   async ready(): Promise<string> {
     return (await this.next()).detailOf ?? '';
   }
 
-  /** Makes the call, and lets it wait as long as it wants to. */
+  /** Makes a call. Calls `onWait` for every wait of the client. */
   async call(call: ClientCall): Promise<ClientOutcome> {
     this.tell(call);
     for (;;) {
@@ -119,7 +123,7 @@ export class ClientProcess {
     const [message] = this.received.splice(0, 1);
     if (message !== undefined) return message;
     const ended = this.process.exited.then(({ code, signal }) => {
-      throw new Error(`the process of ${this.client} ended with ${code ?? signal}`);
+      throw new Error(`the process of ${this.client} exited with ${code ?? signal}`);
     });
     return Promise.race([ended, new Promise<Message>((resolve) => void this.waiting.push(resolve))]);
   }

@@ -1,7 +1,7 @@
 /**
- * Packages that the tests use and the product does not need. Each set has a folder under `test/` with its own lock.
- * They are installed in CI or with `TRAILGATE_TEST_INSTALL=packages`, and again when their versions change. Those that
- * take minutes need `TRAILGATE_TEST_INSTALL=toolchains`.
+ * Installs third-party packages that only the tests use. Each set has a folder under `test/` with its own lock file.
+ * Installs in CI or with `TRAILGATE_TEST_INSTALL=packages`, and again when the lock file changes. Sets that take
+ * minutes require `TRAILGATE_TEST_INSTALL=toolchains`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,24 +12,30 @@ import { installIsWanted, type InstallLevel, onPath } from './servers.js';
 
 const INSTALL_TIMEOUT_MS = 240_000;
 const RUN_TIMEOUT_MS = 200_000;
-/** Options of npm that fail soon without a network. */
+/** Options that make npm fail soon without a network. */
 const NPM_PATIENCE = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000'];
 const PIP_PATIENCE = ['--retries', '1', '--timeout', '30'];
 const LINES_OF_FAILURE = 5;
 
-/** The Python of a folder's virtual environment. */
+/** Returns the path of Python in a folder's virtual environment. */
 export function pythonOf(folder: string): string {
   return join(resolve(folder), '.venv/bin/python');
 }
 
-/** Installs what a folder's `package-lock.json` names, where that is wanted. @returns null, or what is missing. */
+/**
+ * Installs the packages of a folder's `package-lock.json`, if installation is enabled.
+ * @returns null on success, or the missing requirement
+ */
 export function installNpmPackages(folder: string, level: InstallLevel = 'packages'): string | null {
   return installedOnce(folder, 'package-lock.json', 'node_modules', level, () =>
     runs(folder, 'npm', ['ci', '--ignore-scripts', ...NPM_PATIENCE]) ? null : 'npm and its registry',
   );
 }
 
-/** Installs what a folder's `requirements.txt` names, in a virtual environment there. @returns null, or what is missing. */
+/**
+ * Installs the packages of a folder's `requirements.txt` in a virtual environment there, if installation is enabled.
+ * @returns null on success, or the missing requirement
+ */
 export function installPythonPackages(folder: string, level: InstallLevel = 'packages'): string | null {
   const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PIP_PATIENCE];
   return installedOnce(folder, 'requirements.txt', '.venv', level, () => {
@@ -38,7 +44,10 @@ export function installPythonPackages(folder: string, level: InstallLevel = 'pac
   });
 }
 
-/** Installs unless the same list was installed before: a copy of it lies beside what it installed. */
+/**
+ * Installs the packages, unless the same list was installed before. A copy of the installed list is in the target
+ * folder.
+ */
 function installedOnce(
   folder: string,
   list: string,
@@ -56,11 +65,11 @@ function installedOnce(
   return null;
 }
 
-/** Returns null where programs of a toolchain are there and may fetch and build, or what is missing. */
+/** Returns null if all programs are installed and toolchains are enabled. Otherwise returns the missing requirement. */
 export function missingToolchain(...programs: readonly string[]): string | null {
   const missing = programs.filter((program) => onPath(program) === null);
   if (missing.length > 0) return `needs ${missing.join(' and ')}`;
-  return installIsWanted('toolchains') ? null : 'takes minutes: npm run clients:generated runs it';
+  return installIsWanted('toolchains') ? null : 'takes minutes: enable with TRAILGATE_TEST_INSTALL=toolchains';
 }
 
 function runs(folder: string, command: string, args: readonly string[]): boolean {
@@ -72,18 +81,21 @@ function runs(folder: string, command: string, args: readonly string[]): boolean
   });
   if (status === 0) return true;
   const words = error?.message ?? stderr.trim().split('\n').slice(-LINES_OF_FAILURE).join('\n');
-  process.stderr.write(`${command} in ${folder} did not work: ${words}\n`);
+  process.stderr.write(`${command} in ${folder} failed: ${words}\n`);
   return false;
 }
 
-/** How a program of a foreign package ended, and what it said. */
+/** Result of a program. */
 export interface ForeignRun {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a program in a folder: by name, or by a path that is relative to the folder. */
+/**
+ * Runs a program in a folder and waits for its exit.
+ * @param command name of the program, or its path relative to the folder
+ */
 export async function runForeign(
   folder: string,
   command: string,

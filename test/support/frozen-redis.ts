@@ -1,13 +1,13 @@
-/** Two gateways under a steady load on every kind of plan, while their Redis stands still (SIGSTOP) for a while and then goes on. */
+/** Runs two gateways under steady load on every kind of plan, while their Redis is frozen (SIGSTOP) for a while. */
 import { json, startBackend } from './backend.js';
 import { eventually, sleep } from './processes.js';
 import { startTrailgate, type RunningTrailgate } from './program.js';
 import { startRedis } from './redis.js';
 import { SteadyLoad, type Origin, type Sample } from './steady-load.js';
 
-/** When the breaker is open for certain, on a busy machine too. */
+/** Time in ms after the freeze by which the circuit breaker is open, even on a busy machine. */
 export const OPEN_AFTER_MS = 500;
-/** The stated deadline of a decision (docs/bounds.md). */
+/** Documented deadline of a decision in Redis (docs/bounds.md). */
 export const DEADLINE_MS = 50;
 export const FLUSH_MS = 200;
 
@@ -15,11 +15,11 @@ export type FrozenPlan = 'local' | 'tight' | 'open' | 'closed';
 const NAMES = ['local', 'tight', 'open', 'closed'] as const;
 
 export interface FrozenSettings {
-  /** Requests a second, over all plans, a control and both gateways. */
+  /** Requests per second in total, over all plans, the control and both gateways. */
   readonly perSecond: number;
   readonly beforeMs: number;
   readonly frozenMs: number;
-  /** The month of the plan `tight`. */
+  /** Monthly limit of the plan `tight`. */
   readonly tightLimit: number;
 }
 
@@ -28,16 +28,19 @@ export interface FrozenRedis {
   readonly load: SteadyLoad;
   readonly stoppedAtMs: number;
   readonly goesOnAtMs: number;
-  /** Ids by plan. */
+  /** Account IDs by plan. */
   readonly accounts: Readonly<Record<FrozenPlan, string>>;
-  /** How often a node said so in its log. */
+  /** Returns how often a gateway logged an event. */
   countOf(gateway: RunningTrailgate, event: string): number;
-  /** Samples of the time in which the breaker was open; `control` asks nobody for a key or a limit. */
+  /** Returns the samples from the time when the circuit breaker was open. `control` requests need no key or limit. */
   whileOpen(name?: FrozenPlan | 'control'): Sample[];
   stop(): Promise<void>;
 }
 
-/** Resolves when the load is over and nothing is left to count. */
+/**
+ * Runs the whole scenario. Resolves when the load has ended and both gateways count in Redis again. The caller must
+ * stop the result.
+ */
 export async function freezeRedis(settings: FrozenSettings): Promise<FrozenRedis> {
   const { perSecond, beforeMs, frozenMs, tightLimit } = settings;
   const [backend, redis] = await Promise.all([startBackend(json({ ok: true })), startRedis()]);
@@ -58,11 +61,12 @@ export async function freezeRedis(settings: FrozenSettings): Promise<FrozenRedis
     accounts[name] = account.id;
     for (const { gatewayUrl } of gateways) origins.push({ name, gatewayUrl, secret: key.secret });
   }
-  // What the machine itself makes a request wait: refused before a key or a limit is looked at.
+  // The control measures the delay of the machine itself. The gateway refuses these requests before the key and limit
+  // checks.
   for (const { gatewayUrl } of gateways)
     origins.push({ name: 'control', gatewayUrl, secret: 'none', path: '/nothing' });
   const countOf = ({ logs }: RunningTrailgate, name: string) => logs().filter(({ event }) => event === name).length;
-  // More than once where the machine was too busy for Redis's deadline.
+  // A busy machine can miss Redis's deadline several times.
   const isBack = (gateway: RunningTrailgate) =>
     countOf(gateway, 'quota_store_back') === countOf(gateway, 'quota_store_lost');
 
@@ -76,7 +80,7 @@ export async function freezeRedis(settings: FrozenSettings): Promise<FrozenRedis
   await eventually('Redis decides again on both nodes', () => gateways.every(isBack));
   await sleep(500);
   await load.stop();
-  await eventually('nothing is left to count', () => gateways.every(isBack));
+  await eventually('Redis decides on both nodes after the load', () => gateways.every(isBack));
   return {
     gateways,
     load,

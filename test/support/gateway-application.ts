@@ -1,7 +1,4 @@
-/**
- * The gateway's application in this process, on a real port, with the parts that the program gives it but for the
- * backends.
- */
+/** Runs the gateway application in this process on a real port, with the program's parts except the backends. */
 import { publicPaths } from '../../src/config/model/apis.js';
 import { openSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -24,17 +21,20 @@ import type { ForwardRequest } from '../../src/proxy/targets/forward-request.js'
 import { UsageRows } from '../../src/quota/usage/usage-rows.js';
 import type { AdmissionUnderTest } from './admission.js';
 
-/** Text of the responses to requests that pass all steps. */
+/** Value of the `X-Said` header in responses to requests that pass all steps. */
 export const FORWARDED = 'forwarded';
 
 export interface RunningGateway {
   readonly url: string;
-  /** Keeps its connections. */
+  /** Agent that keeps its connection open. Sends one request at a time. */
   readonly agent: Agent;
   close(): Promise<void>;
 }
 
-/** Starts it on a free port. Its backends say `FORWARDED` at once. */
+/**
+ * Starts the gateway on a free port. Responds to forwarded requests at once, with `FORWARDED` in a header. The caller
+ * must close it.
+ */
 export async function startGateway(
   config: Config,
   database: DatabaseHandle,

@@ -1,6 +1,7 @@
 /**
- * Prints how often V8 collects the old generation while a process that was quiet begins to hold more. A process of its own, because V8
- * goes by all that a process has done before. `room` as argument: with room to grow, as the program asks for it.
+ * Prints how often V8 collects the old generation while the heap of an idle process grows. Runs in a separate process,
+ * because V8's behavior depends on everything that the process did before.
+ * Argument: `room` lets the heap grow more before a collection, as the program does.
  */
 import path from 'node:path';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
@@ -9,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const { leaveRoomToGrow, V8 } = await import(path.resolve('dist/program/machine/idle-memory.js'));
 
 const OBJECTS = 400_000;
-/** Of what is held, that many more. */
+/** Growth of the heap, as a fraction of the objects held before. */
 const GROWTH = 0.6;
 const COLLECTIONS = 3;
 const SETTLE_MS = 1_500;

@@ -1,6 +1,6 @@
 /**
- * How many random histories a run plays, and from which seed: TRAILGATE_TEST_HISTORIES says how many (200), TRAILGATE_TEST_SEED repeats a
- * run. The seed is printed whatever comes out, so that a failure that is not seen twice can still be had again.
+ * Settings of tests that run random histories. TRAILGATE_TEST_HISTORIES is the number of histories (default 200), and
+ * TRAILGATE_TEST_SEED repeats a run. The seed is always printed, so that a rare failure can be reproduced.
  */
 import { writeSync } from 'node:fs';
 import fc from 'fast-check';
@@ -9,21 +9,24 @@ import { WINDOWS } from '../../src/platform/quotas/windows.js';
 
 const HISTORIES = Number(process.env['TRAILGATE_TEST_HISTORIES'] ?? 200);
 
-/** For `fc.assert`. */
+/** Parameters for `fc.assert`. */
 export const RUNS = {
   numRuns: HISTORIES,
   seed: Number(process.env['TRAILGATE_TEST_SEED'] ?? Math.floor(Math.random() * 0x7fff_ffff)),
 };
 
-/** Against hanging only: on a busy machine a history takes ten times as long. */
+/** Timeout in ms that only catches hangs. On a busy machine, a history takes ten times as long. */
 export const HISTORIES_TIMEOUT_MS = 120_000 + HISTORIES * 1_000;
 
-/** Says what is played; called once by each file. */
+/**
+ * Prints the number of histories and the seed. Each file calls it once.
+ * @param what the subject of the test
+ */
 export function announce(what: string): void {
   writeSync(2, `${what}: ${RUNS.numRuns} histories, TRAILGATE_TEST_SEED=${RUNS.seed}\n`);
 }
 
-/** A limit for each window. */
+/** Returns an arbitrary with a limit for each quota window. */
 export function namedLimits(limit: fc.Arbitrary<number>): fc.Arbitrary<NamedCounts> {
   return fc.tuple(...WINDOWS.map(() => limit)).map(named);
 }

@@ -1,4 +1,4 @@
-/** The client and the backends of the tests neither hide nor change what passes between them. */
+/** The HTTP client and the backends of the tests neither hide nor change what they transfer. */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';

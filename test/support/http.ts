@@ -1,4 +1,7 @@
-/** An HTTP client that sends what it is told and shows what came back: nothing normalised, merged, retried or decoded. */
+/**
+ * An HTTP client for tests. It sends requests exactly as specified, and does not normalize, merge, retry or decode
+ * anything.
+ */
 import { once } from 'node:events';
 import http, { type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
@@ -7,39 +10,44 @@ import { Readable } from 'node:stream';
 
 export interface SendOptions {
   readonly method?: string;
-  /** Request target as it goes on the wire; without it, whatever stands behind the authority in the URL. */
+  /** Request target, sent unchanged. By default, everything after the authority of the URL. */
   readonly path?: string;
-  /** An object, or a flat array (name, value, name, value) that keeps order, case and duplicates. */
+  /** An object, or an array of names and values in turn, which keeps order, case and duplicates. */
   readonly headers?: Readonly<Record<string, string>> | readonly string[];
-  /** Text and buffers go with a Content-Length, streams chunked, unless the headers say otherwise; objects as JSON. */
+  /**
+   * Request body. Strings and buffers have a Content-Length, and streams are chunked, unless the headers say otherwise.
+   * Objects are sent as JSON.
+   */
   readonly body?: string | Buffer | Readable | object;
-  /** Connections to use again; by default each request has its own. */
+  /** Agent for reusing connections. By default, each request has a new connection. */
   readonly agent?: Agent;
-  /** Fails the request when the socket is silent for this long; 20 s by default. */
+  /** Fails the request after this time without activity on the socket, in ms. Default: 20,000. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** An answer that has arrived whole. */
+/** A complete response. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** Flat, as on the wire. */
+  /** Header names and values in turn, as received. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
   readonly trailers: IncomingMessage['trailers'];
   readonly text: string;
-  /** The body as JSON; throws where it is not. */
+  /** Parses the body as JSON. Throws if it is not JSON. */
   json<T = Record<string, unknown>>(): T;
 }
 
-/** A request whose answer has begun; for tests of streams. */
+/** A request whose response has started; for tests of streams. */
 export interface Exchange {
   readonly request: ClientRequest;
   readonly response: IncomingMessage;
 }
 
-/** `http://host:1/a/../b` → `/a/../b`, as it was written; URL would have tidied it up. */
+/**
+ * Returns the request target exactly as written: `http://host:1/a/../b` → `/a/../b`. `URL` would normalize the path.
+ */
 function targetOf(url: string): string {
   return /^https?:\/\/[^/?#]+([^#]*)/.exec(url)?.[1] || '/';
 }
@@ -65,7 +73,10 @@ function encode(body: SendOptions['body']): Buffer | Readable | undefined {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** Starts a request. The caller ends (or destroys) it, and waits for its `response`. */
+/**
+ * Starts a request without sending its body. Accepts any TLS certificate. The caller must end or destroy the request,
+ * and wait for its `response`.
+ */
 export function open(url: string, options: SendOptions = {}): ClientRequest {
   const address = new URL(url);
   const { request } = address.protocol === 'https:' ? https : http;
@@ -80,11 +91,11 @@ export function open(url: string, options: SendOptions = {}): ClientRequest {
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   const timeoutMs = options.timeoutMs ?? 20_000;
-  started.setTimeout(timeoutMs, () => started.destroy(new Error(`no answer from ${url} for ${timeoutMs} ms`)));
+  started.setTimeout(timeoutMs, () => started.destroy(new Error(`no response from ${url} for ${timeoutMs} ms`)));
   return started;
 }
 
-/** Sends a request and waits for the head of its answer. */
+/** Sends a request and waits for the response head. */
 export async function exchange(url: string, options: SendOptions = {}): Promise<Exchange> {
   const request = open(url, options);
   const body = encode(options.body);
@@ -97,11 +108,11 @@ export async function exchange(url: string, options: SendOptions = {}): Promise<
     request.end(body);
   }
   const [response] = await answered;
-  request.on('error', () => {}); // what happens from here on shows in the response
+  request.on('error', () => {}); // later errors also occur on the response
   return { request, response };
 }
 
-/** Sends a request and reads the whole answer. Rejects where the connection breaks before its clean end. */
+/** Sends a request and reads the whole response. Rejects if the connection breaks before the end of the response. */
 export async function send(url: string, options: SendOptions = {}): Promise<Answer> {
   const { response } = await exchange(url, options);
   const chunks: Buffer[] = [];
@@ -120,13 +131,13 @@ export async function send(url: string, options: SendOptions = {}): Promise<Answ
   };
 }
 
-/** An answer more than is expected would follow at once. */
+/** Maximum silence in ms after the last expected response. An extra response would follow at once. */
 const NO_MORE_MS = 150;
 
 /**
- * Writes bytes to a port of 127.0.0.1. Returns all that came back until the other side closed, reset, or was silent for
- * `silenceMs` (1 s). Text is Latin-1.
- * @param answers number of expected responses; after them a shorter silence shows that there are no more
+ * Writes bytes to a port of 127.0.0.1. Returns everything received until the server closes or resets the connection, or
+ * sends nothing for `silenceMs` (1 s). Text is Latin-1.
+ * @param answers number of expected responses; afterwards a shorter silence ends the wait
  */
 export function sendRaw(port: number, bytes: string | Buffer, silenceMs = 1_000, answers = Infinity): Promise<string> {
   return new Promise((resolve, reject) => {

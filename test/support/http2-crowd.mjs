@@ -1,13 +1,15 @@
 /**
- * A crowd of HTTP/2 clients without a key, spread over 40 loopback addresses. Usage:
- * `node http2-crowd.mjs <port> <connections> <kind>`. Prints `ready` when all requests are sent, and stays until it is
- * killed.
+ * A crowd of HTTP/2 clients without API keys, spread over 40 loopback addresses.
+ * Usage: `node http2-crowd.mjs <port> <connections> <kind>`. Prints `ready` when all requests are sent, and runs until
+ * it is killed.
  *
- * - `harmless`: 20 requests with small heads, whose responses are read. All others send 100.
- * - `memory`: large heads by reference to one compressed field, and a window of 0 (CVE-2026-49975). Asks again.
- * - `resets`: every request is reset at once (CVE-2023-44487).
+ * Each connection sends 100 frames or requests per round, or 20 requests if the kind is `harmless`:
+ * - `harmless`: requests with small heads. Reads the responses.
+ * - `memory`: large heads by reference to one compressed field, and a window of 0 (CVE-2026-49975). One round per
+ * second.
+ * - `resets`: resets every request immediately (CVE-2023-44487). One round per second.
  * - `continuation`: a head that never ends (CVE-2024-27316).
- * - `settings`, `pings`: frames that have to be acknowledged, and the acknowledgments are not read.
+ * - `settings`, `pings`: frames that the server must acknowledge. Does not read the acknowledgments.
  */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
@@ -28,7 +30,10 @@ function frame(type, flags, stream, body = Buffer.alloc(0)) {
   return Buffer.concat([head, body]);
 }
 
-/** HPACK: a literal field, indexed or not, with a new name (RFC 7541 section 6.2). */
+/**
+ * Encodes an HPACK literal field with a new name (RFC 7541 section 6.2).
+ * @param first first byte: 0 without indexing, 0x40 with indexing
+ */
 function literal(name, value, first = 0) {
   const length = (text) => {
     if (text.length < 127) return [text.length];
@@ -38,10 +43,10 @@ function literal(name, value, first = 0) {
   return Buffer.from([first, ...length(name), ...Buffer.from(name), ...length(value), ...Buffer.from(value)]);
 }
 
-/** `:method` and `:scheme` of the static table, and the rest of a request without a key. */
+/** The head of a request without a key. `:method` and `:scheme` are references to the static table. */
 const HEAD = Buffer.concat([Buffer.from([0x82, 0x87]), literal(':path', '/api/v1/open'), literal(':authority', 'a')]);
 const LARGE = literal('x-a', 'a'.repeat(3_600), 0x40);
-/** The first field of the dynamic table. */
+/** Reference to the newest entry of the dynamic table. */
 const REFERENCE = Buffer.from([0x80 | 62]);
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
@@ -52,7 +57,10 @@ function settings() {
   return frame(FRAME.settings, 0, 0, body);
 }
 
-/** Frames of one round of requests, from a stream on. */
+/**
+ * Returns the frames of one round of requests.
+ * @param first ID of the first stream
+ */
 function round(first) {
   const frames = [];
   for (let at = 0; at < STREAMS; at++) {

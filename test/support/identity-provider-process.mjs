@@ -1,6 +1,9 @@
 /**
- * A real identity provider for the tests, on a free port of this machine: anybody signs in under any name. Standard output has its issuer.
- * `POST /-/claims` with `{sub, claims}` says what it tells of somebody, `claims.atUserInfo` at its userinfo endpoint alone; `--claims-in-token` puts that into the ID token, where many have it.
+ * Runs a real OpenID Connect provider on a free port. Anyone can sign in under any name. Prints the issuer to standard
+ * output.
+ * `POST /-/claims` with `{sub, claims}` sets the claims of a user. Claims in `claims.atUserInfo` appear only at the
+ * userinfo endpoint.
+ * With `--claims-in-token`, the ID token also contains the claims, as with many providers.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -39,7 +42,7 @@ const provider = new Provider(issuer, {
   pkce: { required: () => true },
   cookies: { keys: ['k'.repeat(20)] },
 });
-// The listener of a test has another port each time.
+// The port of the listener differs in each test.
 provider.Client.prototype.redirectUriAllowed = (uri) => /^http:\/\/localhost(:\d+)?\/admin\/v1\/sign-in\//.test(uri);
 
 const answer = provider.callback();

@@ -1,4 +1,4 @@
-/** A real identity provider (`oidc-provider`) as a process of its own, and somebody who signs in there with a browser. */
+/** Starts a real identity provider (`oidc-provider`) in a separate process, and signs users in there. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -9,7 +9,7 @@ const MAX_PAGES = 12;
 /** Client settings of the provider. */
 export const PROVIDER_CLIENT = { clientId: 'trailgate', clientSecret: 's'.repeat(40) } as const;
 
-/** Cookies of one browser, as far as the provider's pages need them. */
+/** Stores the cookies of one browser, as far as the provider's pages need them. */
 class CookieJar {
   private readonly cookies = new Map<string, string>();
 
@@ -25,14 +25,18 @@ class CookieJar {
   }
 }
 
-/** IdentityProvider is one process. */
+/** IdentityProvider is a running provider. The test must stop it. */
 export class IdentityProvider {
   private constructor(
     readonly issuer: string,
     private readonly child: ChildProcess,
   ) {}
 
-  /** Starts one. @param hasClaimsInToken whether the ID token has the address; else it is told at the userinfo endpoint. */
+  /**
+   * Starts a provider.
+   * @param hasClaimsInToken whether the ID token contains claims such as the email address. If false, only the userinfo
+   * endpoint returns them.
+   */
   static async start({ hasClaimsInToken = false } = {}): Promise<IdentityProvider> {
     const args = [PROGRAM, ...(hasClaimsInToken ? ['--claims-in-token'] : [])];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -40,12 +44,12 @@ export class IdentityProvider {
     return new IdentityProvider(issuer, child);
   }
 
-  /** Says what it tells of somebody. */
+  /** Sets the claims of a user. */
   async tell(sub: string, claims: Readonly<Record<string, unknown>>): Promise<void> {
     await fetch(`${this.issuer}/-/claims`, { method: 'POST', body: JSON.stringify({ sub, claims }) });
   }
 
-  /** Signs somebody in, on all of its pages, and returns where it sends the browser. */
+  /** Signs a user in on all pages of the provider. Returns the URL to which the provider redirects the browser. */
   async signIn(url: string, sub: string): Promise<URL> {
     const jar = new CookieJar();
     let response = await jar.fetch(new URL(url));
@@ -59,10 +63,12 @@ export class IdentityProvider {
       }
       response = await this.fillIn(jar, await response.text(), sub);
     }
-    throw new Error('The provider leads nowhere');
+    throw new Error('the provider did not redirect to the client');
   }
 
-  /** Nothing answers any more, while connections are still taken. */
+  /**
+   * Stops the provider's process (SIGSTOP). The system still accepts connections, but nothing responds until `thaw`.
+   */
   freeze(): void {
     this.child.kill('SIGSTOP');
   }
@@ -81,7 +87,8 @@ export class IdentityProvider {
   private async fillIn(jar: CookieJar, html: string, sub: string): Promise<Response> {
     const [, action] = /action="([^"]+)"/.exec(html) ?? [];
     const [, prompt] = /name="prompt" value="(\w+)"/.exec(html) ?? [];
-    if (action === undefined || prompt === undefined) throw new Error(`A page of the provider: ${html.slice(0, 500)}`);
+    if (action === undefined || prompt === undefined)
+      throw new Error(`unexpected page of the provider: ${html.slice(0, 500)}`);
     const fields = prompt === 'login' ? { prompt, login: sub, password: 'any' } : { prompt };
     return await jar.fetch(new URL(action, this.issuer), {
       method: 'POST',

@@ -1,17 +1,17 @@
-/** Files for `trailgate import`, and the command on a running program. */
+/** Creates files for `trailgate import`, and runs the command against a running program. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from './processes.js';
 import { runTrailgate, type CommandResult, type RunOptions, type RunningTrailgate } from './program.js';
 
-/** Writes a file of JSON lines; a text is a line as it is. Returns its path. */
+/** Writes a file with one JSON value per line, and returns its path. Strings are written unchanged as a line. */
 export function linesFile(lines: readonly (object | string)[]): string {
   const file = join(temporaryFolder('import'), 'records.ndjson');
   writeFileSync(file, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
   return file;
 }
 
-/** The environment of commands that ask a running program. */
+/** Returns the environment for commands that call the admin API of a running program. */
 export function clientEnvOf({ adminUrl, adminToken }: Pick<RunningTrailgate, 'adminUrl' | 'adminToken'>) {
   return { TRAILGATE_ADMIN_URL: adminUrl, TRAILGATE_ADMIN_TOKEN: adminToken };
 }

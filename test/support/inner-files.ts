@@ -1,4 +1,4 @@
-/** Files behind a gateway that a test asks for twice: over HTTP, and by requests that are made inside. */
+/** Files behind a gateway, which tests request over HTTP and by inner calls. */
 import { afterAll, beforeAll } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,30 +10,30 @@ import { temporaryFolder } from './processes.js';
 
 export const LARGE = 'x'.repeat(200_000);
 const FIRST_BYTE_MS = 300;
-/** So long the gateway waits for the next piece of a body. */
+/** Maximum time in ms that the gateway waits for the next part of a response body. */
 export const IDLE_MS = 400;
 
-/** Both ways to the files. */
+/** Access to the files by both ways. */
 export interface InnerFiles {
   readonly backend: Backend;
   readonly world: InnerWorld;
   /** Secret of a key with all scopes. */
   readonly secret: string;
-  /** The same over HTTP. */
+  /** Requests a file over HTTP. The default secret is `secret`. */
   readonly rest: (request: InnerRequest, secret?: string) => Promise<Answer>;
   /** Returns the log lines of a request. */
   readonly linesOf: (requestId: string) => Record<string, unknown>[];
   readonly stop: () => Promise<void>;
 }
 
-/** A request for a file. */
+/** Returns a request for a file. */
 export const fileRequest = (name: string, more: Partial<InnerRequest> = {}): InnerRequest => ({
   match: 'GET /files/{name}',
   url: `/api/v1/files/${name}`,
   ...more,
 });
 
-/** The files of the tests of one file: there from before the first until behind the last. */
+/** Starts the files before the first test of a test file, and stops them after the last. */
 export function filesOfTests(): InnerFiles {
   const files: Partial<InnerFiles> = {};
   beforeAll(async () => void Object.assign(files, await startInnerFiles()));
@@ -41,10 +41,10 @@ export function filesOfTests(): InnerFiles {
   return files as InnerFiles;
 }
 
-/** Starts them; the backend does with `/files/<name>` what the name says. */
+/** Starts the gateway and the backend. The file name selects the backend's response, as in `respond`. */
 async function startInnerFiles(): Promise<InnerFiles> {
   const logFile = join(temporaryFolder('inner-log'), 'log');
-  /** Responses that do not end. */
+  /** Responses that never end by themselves. */
   const endless: ServerResponse[] = [];
   const backend = await startBackend(async (request, response, recorded) => {
     const name = /\/files\/([^?]*)/.exec(request.url ?? '')?.[1] ?? '';
@@ -93,7 +93,10 @@ async function startInnerFiles(): Promise<InnerFiles> {
   };
 }
 
-/** Responds for the backend at `/files/<name>`. */
+/**
+ * Responds to `/files/<name>` as the name says: a status code, `echo`, `chunked`, `endless`, `broken`, `trickle`,
+ * `large`, `reset` or `hang`.
+ */
 async function respond(
   name: string,
   response: ServerResponse,

@@ -1,4 +1,4 @@
-/** A gateway in this process on all that the program gives it, with an endpoint of the test's. */
+/** Runs a gateway in this process with all parts of the program, and mounts an endpoint of the test. */
 import { openSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { MountEndpoint } from '../../src/admission/mounted/mounted-endpoint.js';
@@ -25,20 +25,20 @@ import { configOf, type ConfigFiles } from './config-files.js';
 import { send } from './http.js';
 import { temporaryFolder } from './processes.js';
 
-/** A request for the endpoint. */
+/** An inner call that the test asks the endpoint to make. */
 export interface InnerRequest {
-  /** `GET /files/{name}`: what it must lead to. */
+  /** Method and path template of the intended operation, such as `GET /files/{name}`. */
   readonly match: string;
-  /** With the base path. */
+  /** Path and query, including the base path. */
   readonly url: string;
   readonly lines?: string;
   readonly body?: string;
   readonly mostBytes?: number;
-  /** The client's connection was reset before its address was asked for. */
+  /** Whether the client's connection was reset before its address was read. */
   readonly isReset?: boolean;
 }
 
-/** The response, parsed. */
+/** The endpoint's result, parsed. See `InnerResponse`. */
 export interface InnerResult {
   readonly status: number;
   readonly lines: string;
@@ -48,17 +48,18 @@ export interface InnerResult {
   readonly problem: Record<string, unknown> | null;
 }
 
+/** A running gateway. The test must stop it. */
 export interface World {
   readonly url: string;
   readonly modules: Modules;
-  /** Keys of new accounts. */
+  /** Creates an account and a key for it. */
   newKey(
     plan: string,
     scopes?: readonly string[],
   ): Promise<{ readonly secret: string; readonly keyId: string; readonly accountId: string }>;
   /** Revokes a key. */
   revoke(keyId: string): Promise<void>;
-  /** Rows of the log of requests that an account has been given. */
+  /** Returns the request log rows of an account so far. Takes them out of the recorder. */
   written(accountId: string): RequestLogRow[];
   stop(): Promise<void>;
 }
@@ -76,7 +77,7 @@ const MAX_BYTES = 64 * 1_024;
 const MAX_ROWS = 1_000;
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' } as const;
 
-/** The parts that are opened before the gateway. */
+/** Parts that are opened before the gateway, for the test's endpoint. */
 export interface Opened {
   readonly modules: Modules;
   readonly admission: Admission;
@@ -84,7 +85,10 @@ export interface Opened {
   readonly shutdown: Shutdown;
 }
 
-/** Starts it with an endpoint. */
+/**
+ * Starts a gateway with an endpoint. The caller must stop it.
+ * @param endpointOf creates the endpoint from the opened parts
+ */
 export async function startWorld(
   files: ConfigFiles,
   endpointOf: (opened: Opened) => MountEndpoint,
@@ -158,7 +162,7 @@ export async function startWorld(
   };
 }
 
-/** Starts it with an endpoint at `/inner` that makes the inner calls that it is asked for. */
+/** Starts a gateway with an endpoint at `/inner` that makes the requested inner calls. The caller must stop it. */
 export async function startInnerWorld(files: ConfigFiles, logFile?: string): Promise<InnerWorld> {
   const endpointOf = ({ modules, admission }: Opened): MountEndpoint => {
     const { operations } = modules.config.current;
@@ -205,7 +209,7 @@ export async function startInnerWorld(files: ConfigFiles, logFile?: string): Pro
   };
 }
 
-/** The same request, of nobody knows whom. */
+/** Returns the request with an empty client address, as after a reset of its connection. */
 function withoutAddress(request: EndpointRequest): EndpointRequest {
   return new Proxy(request, { get: (of, name) => (name === 'clientAddress' ? '' : Reflect.get(of, name, of)) });
 }

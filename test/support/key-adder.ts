@@ -1,15 +1,21 @@
-/** A forwarder on this machine that adds a key to what a client sends that cannot send one itself. Nothing else is changed. */
+/**
+ * Runs a local proxy that adds an API key to each request, for clients that cannot send one. It changes nothing else.
+ */
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** KeyAdder forwards until it is stopped. */
+/** KeyAdder is a running proxy. The test must stop it. */
 export interface KeyAdder {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** Starts one. @param secrets of which each request has the next: what costs nothing is limited by key. */
+/**
+ * Starts a proxy on a free port.
+ * @param target origin that receives the requests
+ * @param secrets API keys to use in turn, because requests without a cost are limited per key
+ */
 export async function startKeyAdder(target: string, secrets: readonly string[]): Promise<KeyAdder> {
   let asked = 0;
   const server = createServer((message, response) => {

@@ -1,4 +1,4 @@
-/** A cache of keys over a database and a bus that the test holds in its hand. */
+/** A key cache whose database and bus the test controls. */
 import type { GatewayFile } from '../../src/config/model/schema.js';
 import type { ApiKeyLookup, ApiKeyRecord, Heard, Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
 import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
@@ -12,16 +12,16 @@ const PLANS = {
   starter: { key: { minute: 60 }, account: {}, onRedisLoss: 'local', charge: 'all' },
 } as const satisfies GatewayFile['plans'];
 
-/** A row of the database. */
+/** Returns a database row with the key ID `key_<hash>`. */
 export const record = (hash: string, changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord =>
   keyRecord({ hash, keyId: `key_${hash}`, ...changes });
 
-/** A database that answers when the test lets it. */
+/** A database that can be slow or unavailable, and records its queries. */
 export class Database implements ApiKeyLookup {
   readonly rows = new Map<string, ApiKeyRecord>();
   readonly queries: (readonly string[])[] = [];
   down = false;
-  /** While set, each query waits for it after it has read its rows. */
+  /** If set, each query waits for this promise after reading its rows. */
   gate: Promise<void> | undefined;
 
   async findByHashes(hashes: readonly string[]): Promise<readonly ApiKeyRecord[]> {
@@ -33,7 +33,7 @@ export class Database implements ApiKeyLookup {
   }
 }
 
-/** A bus of this process; `since` is when it came up, null while it is down. */
+/** An invalidation bus in this process. `since` is the time of its connection, or null while it is disconnected. */
 export class Bus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
   since: number | null = 0;
@@ -52,7 +52,10 @@ export class Bus implements InvalidationBus {
   }
 }
 
-/** A cache with its database, bus and clock. */
+/**
+ * Creates a cache with its database, bus and clock.
+ * @param mostKnown maximum number of cached keys
+ */
 export function setUp(mostKnown?: number) {
   const clock = { nowMs: 1_800_000_000_000, now: () => clock.nowMs };
   const database = new Database();
@@ -63,16 +66,19 @@ export function setUp(mostKnown?: number) {
   return { clock, database, bus, cache, find };
 }
 
-/** Look-ups so far, by where the record came from. */
+/** Returns the number of lookups so far, by source of the record. */
 export const series = (result: 'memory' | 'memory_unknown' | 'database') => METRICS.keyLookups.series(result).value;
 
-/** Keys in memory. */
+/** Returns the number of cache entries. */
 export function entries(cache: ApiKeyCache, kind: 'known' | 'unknown'): number {
   cache.readGauges();
   return METRICS.keyCacheEntries.series(kind).value;
 }
 
-/** The problem that a look-up is refused with. */
+/**
+ * Returns the problem that a lookup was rejected with.
+ * @throws Error if the lookup was not rejected with a problem
+ */
 export async function refusalOf(answer: unknown): Promise<Problem> {
   const error = await Promise.resolve(answer).then(
     () => undefined,

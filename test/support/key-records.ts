@@ -1,8 +1,8 @@
-/** Records of keys as the database answers them. */
+/** Creates key records as the database returns them. */
 import type { ApiKeyRecord } from '../../src/keys/api-key.js';
 import { NO_LIMIT_CHANGES } from '../../src/quota/model/effective-limits.js';
 
-/** A live key of `acc_1` on the plan `starter`, but for these changes. */
+/** Returns a record of an active live key of `acc_1` on the plan `starter`, with the given changes. */
 export function keyRecord(changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord {
   return {
     hash: 'a',

@@ -1,12 +1,12 @@
-/** A page that is used with the keyboard alone. */
+/** Operates a page with the keyboard only. */
 import type { Page } from 'playwright-core';
 
-/** More than any page of the panel has to be gone through. */
+/** Maximum number of key presses. More than any page of the panel needs. */
 const MAX_STEPS = 60;
-/** A key that was not heeded by then is pressed again. */
+/** Time in ms after which an ignored Enter is repeated. */
 const HEEDED_MS = 2_000;
 
-/** Goes on with the Tab key until something with this name has the focus. */
+/** Presses Tab until an element whose label or text contains `name` has the focus. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let step = 0; step < MAX_STEPS; step++) {
     const focused = await page.evaluate<string>(
@@ -16,18 +16,18 @@ export async function tabTo(page: Page, name: string): Promise<void> {
     if (focused.includes(name)) return;
     await page.keyboard.press('Tab');
   }
-  throw new Error(`the keyboard does not come to ${name}`);
+  throw new Error(`no element with the name ${name} is reachable with Tab`);
 }
 
-/** Goes there and presses it. */
+/** Moves the focus to an element with Tab, and presses Enter. */
 export async function pressByKeyboard(page: Page, name: string): Promise<void> {
   await tabTo(page, name);
   await page.keyboard.press('Enter');
 }
 
 /**
- * Takes what a field offers first, once it is offered, and waits until the list is gone. Keys that come in the instant in which a list opens
- * are not heeded: they are pressed again, as a person would.
+ * Waits for the options of a combobox, selects the first one, and waits until the list closes. A list that is just
+ * opening ignores keys, so they are pressed repeatedly.
  */
 export async function takeFirst(page: Page): Promise<void> {
   const offered = page.getByRole('option');
@@ -40,7 +40,7 @@ export async function takeFirst(page: Page): Promise<void> {
   await offered.first().waitFor({ state: 'hidden' });
 }
 
-/** Presses Enter; whether the list is gone then. */
+/** Presses Enter, and reports whether the list closed. */
 async function isTaken(page: Page): Promise<boolean> {
   await page.keyboard.press('Enter');
   const gone = page.getByRole('option').first().waitFor({ state: 'hidden', timeout: HEEDED_MS });

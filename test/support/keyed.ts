@@ -1,6 +1,6 @@
 /**
- * Shares what the specs of requests with an `Idempotency-Key` need: gateways on each kind of store, and a backend that
- * makes customers.
+ * Gateways on each kind of store, and a backend that creates customers, for tests of requests with an
+ * `Idempotency-Key`.
  */
 import { randomUUID } from 'node:crypto';
 import type { ApiKeyWithSecret } from './admin.js';
@@ -12,25 +12,28 @@ import type { RunningTrailgate } from './program.js';
 import { acquireTrailgate, type AcquireOptions, type SharedTrailgate } from './shared-program.js';
 import { startNodes, storeOf, type StoreKind } from './worlds.js';
 
-/** Until usage stands in the database. */
+/** Wait in ms until usage is in the database. */
 const WRITTEN_MS = 400;
 
-/** Gateways before one backend, and a key of an account. */
+/** Gateways in front of one backend, and an API key. The test must stop them. */
 export interface KeyedWorld<Program extends SharedTrailgate = SharedTrailgate> {
   readonly backend: Backend;
-  /** One on SQLite, which has one process; else two. */
+  /** One gateway on SQLite; two gateways on other stores. */
   readonly gateways: Program[];
-  /** Options with which the gateways were started. */
+  /** Options that the gateways were started with. */
   readonly options: AcquireOptions;
-  /** Handler of the backend. By default it returns a new customer for each request. */
+  /** Handler of the backend. By default, it creates a customer for each request. */
   says: BackendHandler;
   readonly key: ApiKeyWithSecret;
   readonly accountId: string;
-  /** Sends a POST, with this key, to one of the gateways. */
+  /**
+   * Sends a POST with this idempotency key to the gateway with the index `options.at` (default 0). Undefined sends no
+   * idempotency key.
+   */
   post(idempotencyKey: string | undefined, options?: PostOptions): Promise<Answer>;
-  /** How many requests the backend got with a key. */
+  /** Number of requests with an idempotency key that reached the backend. */
   carriedOut(idempotencyKey: string): number;
-  /** Returns the charged requests of an account; of this one by default. */
+  /** Returns the charged cost of an account, by default of this one. */
   charged(accountId?: string): Promise<number>;
   stop(): Promise<void>;
 }
@@ -43,7 +46,7 @@ export interface PostOptions extends SendOptions {
   readonly fields?: readonly string[];
 }
 
-/** Makes a customer with each request. */
+/** Responds with a new customer to each request. */
 export const makesCustomer: BackendHandler = (_request, response, { body }) => {
   const id = `cus_${randomUUID()}`;
   const text = JSON.stringify({ id, said: body.toString().slice(0, 100) });
@@ -51,7 +54,9 @@ export const makesCustomer: BackendHandler = (_request, response, { body }) => {
   response.end(text);
 };
 
-/** Starts them; the one on SQLite is shared where nothing in the options is against it. */
+/**
+ * Starts the gateways and the backend. The gateway on SQLite is shared with other tests, unless the options prevent it.
+ */
 export function startKeyedWorld(
   kind: StoreKind,
   options: AcquireOptions & { readonly own: true },
@@ -93,7 +98,7 @@ export async function startKeyedWorld(kind: StoreKind, options: AcquireOptions =
     carriedOut: (idempotencyKey) =>
       backend.requests.filter(({ headers }) => headers['idempotency-key'] === idempotencyKey).length,
     charged: async (accountId = account.id) => {
-      // What every node has written; without Redis each counts by itself.
+      // Wait until all nodes have written their usage.
       await sleep(WRITTEN_MS);
       const path = `/accounts/${accountId}/usage?group_by=month`;
       const { data } = await gateways[0]!.admin.call<{ data: { cost: number }[] }>('GET', path);

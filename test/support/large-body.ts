@@ -1,4 +1,4 @@
-/** Bodies that are too large to be held anywhere, and their sums. */
+/** Generates and hashes bodies that are too large to be buffered. */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
@@ -6,14 +6,17 @@ export const MEBIBYTE = 1024 * 1024;
 
 const CHUNK = randomBytes(MEBIBYTE);
 
-/** The most a connection's two sockets hold together, in MiB: the kernel grows its buffers up to these limits (tcp(7)). */
+/**
+ * Returns the maximum size in MiB of the buffers of a connection's two sockets. The kernel grows the buffers up to
+ * these limits (tcp(7)).
+ */
 export function mebibytesPerConnection(): number {
   const limits = ['tcp_wmem', 'tcp_rmem'].map((name) => readFileSync(`/proc/sys/net/ipv4/${name}`, 'utf8'));
   const bytes = limits.map((limit) => Number(limit.trim().split(/\s+/)[2]));
   return Math.ceil(bytes.reduce((sum, most) => sum + most, 0) / MEBIBYTE);
 }
 
-/** So many MiB, of which no two are alike. The same bytes each time. */
+/** Yields chunks of one MiB that all differ. Every call in this process yields the same bytes. */
 export function* largeBody(mebibytes: number): Generator<Buffer> {
   for (let index = 0; index < mebibytes; index++) {
     const chunk = Buffer.from(CHUNK);

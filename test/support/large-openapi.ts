@@ -1,4 +1,4 @@
-/** An OpenAPI document as large APIs have them: parameters, bodies and schemas of their own for every resource. */
+/** Generates a large OpenAPI document, with separate parameters, bodies and schemas for each resource. */
 import type { Json } from './program-config.js';
 
 const OPERATIONS_PER_RESOURCE = 5;
@@ -55,7 +55,10 @@ function paths(resource: number): Record<string, Json> {
   };
 }
 
-/** So many operations, rounded up to whole resources, and `GET /open`, which any key may call where the configuration says so. */
+/**
+ * Returns a document with at least this many operations, rounded up to whole resources, and `GET /open`. The document
+ * names no scopes for `GET /open`, so the configuration must allow any key to call it.
+ */
 export function largeOpenapi(operations: number): Json {
   const resources = Array.from({ length: Math.ceil(operations / OPERATIONS_PER_RESOURCE) }, (_, index) => index);
   const open = { operationId: 'getOpen', security: [{ apiKey: [] }], responses: { default: { description: 'Any.' } } };

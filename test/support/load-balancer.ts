@@ -1,14 +1,21 @@
-/** A load balancer as platforms have one: asks each gateway whether it is ready, takes turns among those that are, repeats nothing. */
+/**
+ * A load balancer like those of hosting platforms. It checks each gateway's readiness, alternates between ready
+ * gateways, and never retries a request.
+ */
 import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A gateway behind it. */
+/** A gateway behind the load balancer. */
 export interface Member {
   readonly gatewayUrl: string;
   readonly adminUrl: string;
 }
 
+/**
+ * LoadBalancer responds with 599 if no gateway is ready, and with 598 if the request to a gateway fails. The test must
+ * stop it.
+ */
 export class LoadBalancer {
   private members: { readonly member: Member; ready: boolean; readonly agent: Agent }[] = [];
   private turn = 0;
@@ -16,8 +23,8 @@ export class LoadBalancer {
   private readonly timer: NodeJS.Timeout;
 
   /**
-   * @param checkIntervalMs between two questions for `/readyz`.
-   * @param probeTimeoutMs a response that takes longer is none.
+   * @param checkIntervalMs interval of the `/readyz` checks in milliseconds
+   * @param probeTimeoutMs time in milliseconds after which a check without a response fails
    */
   constructor(
     checkIntervalMs: number,
@@ -49,12 +56,14 @@ export class LoadBalancer {
     });
   }
 
+  /** Listens on a free port, and returns its URL. */
   async listen(): Promise<string> {
     this.server.listen(0, '127.0.0.1');
     await once(this.server, 'listening');
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
+  /** Replaces the gateways, and checks their readiness at once. */
   async use(...members: Member[]): Promise<void> {
     this.members = members.map(
       (member) =>

@@ -1,10 +1,11 @@
-// Loaded into the program with `--import`: notes every time its event loop did not come round for some milliseconds of processor time. That
-// other programs take the core does not count. Lines of `<Date.now()> <milliseconds>` in the file that the environment names.
+// Loaded into the program with `--import`. Records turns of the event loop that use more than a few milliseconds of CPU
+// time. Time in which other processes use the CPU does not count.
+// Writes lines of `<Date.now()> <milliseconds>` to the file in TRAILGATE_TEST_TURNS.
 import { openSync, writeSync } from 'node:fs';
 
 const NOTED_MS = 3;
 
-// Not in what the program starts itself: it serves nobody.
+// Skip child processes of the program, because they serve no requests.
 if (process.argv[1]?.endsWith('main.js') === true) {
   const file = openSync(process.env['TRAILGATE_TEST_TURNS'], 'a');
   const usedMs = () => {

@@ -1,14 +1,12 @@
-/**
- * Measures the longest uninterrupted work of the program's event loop, in processor time. It is the same on busy and
- * idle machines.
- */
+/** Measures the longest turn of the program's event loop in CPU time, which is the same on busy and idle machines. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { preload, temporaryFolder } from './processes.js';
 
+/** LongTurns records the long turns of a program. Start the program with `env`. */
 export class LongTurns {
   private readonly path = join(temporaryFolder('turns'), 'turns');
-  /** Environment of the program that is watched. */
+  /** Environment that the program must be started with. */
   readonly env: Readonly<Record<string, string>> = {
     ...preload('long-turns-of-program.mjs'),
     TRAILGATE_TEST_TURNS: this.path,
@@ -18,7 +16,10 @@ export class LongTurns {
     writeFileSync(this.path, '');
   }
 
-  /** The longest in a span of `Date.now()`, in milliseconds; 0 where none was worth a note. */
+  /**
+   * Returns the longest turn in milliseconds between two times of `Date.now()`. Returns 0 if no turn was long enough to
+   * be recorded.
+   */
   longest(fromMs: number, toMs: number): number {
     const turns = readFileSync(this.path, 'utf8').split('\n').slice(0, -1);
     return turns

@@ -1,4 +1,6 @@
-/** An identity provider of this process that says whatever a test has it say: to show what is believed of it. */
+/**
+ * An identity provider in this process that makes false statements, for tests of which statements the program believes.
+ */
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -7,21 +9,21 @@ import { PROVIDER_CLIENT } from './identity-provider.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** False statements of the provider. The others are true. */
+/** False values that replace the true ones in the provider's responses. */
 export interface Lies {
   readonly metadata?: Fields;
-  /** Head of the ID token. */
+  /** Header of the ID token. */
   readonly header?: Fields;
   readonly claims?: Fields;
   readonly userInfo?: Fields;
-  /** How the ID token is signed: by another key than the one it shows, by our own secret, or not at all. */
+  /** Signature of the ID token: by a key that the provider does not publish, by the client secret, or none. */
   readonly signature?: 'another key' | 'our secret' | 'none';
 }
 
 const newKey = () => generateKeyPairSync('rsa', { modulusLength: 2_048 });
 const coded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** LyingProvider is one on a free port. The caller closes it. */
+/** LyingProvider is a provider on a free port. The test must close it. */
 export class LyingProvider {
   lies: Lies = {};
   private nonce = '';
@@ -44,7 +46,10 @@ export class LyingProvider {
     return new LyingProvider(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   }
 
-  /** Takes who was sent there for signed in. @returns the query that their browser comes back with. */
+  /**
+   * Signs a user in without any check.
+   * @returns the query string with which the provider redirects the browser back
+   */
   signIn(url: string): string {
     const asked = new URL(url).searchParams;
     this.nonce = asked.get('nonce') ?? '';

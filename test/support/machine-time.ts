@@ -1,16 +1,16 @@
 /**
- * Time that a program could have used. A test that states "within a second" means a machine with a free processor, so
- * the time that others took is left out. Linux reports waiting times (pressure stall information, `/proc/pressure`).
- * Elsewhere nothing is left out.
+ * Measures time as if the machine were idle. A test that promises "within a second" assumes a free CPU, so the time
+ * that processes waited is excluded. Linux reports the waits (pressure stall information, `/proc/pressure`). On other
+ * systems, nothing is excluded.
  */
 import { readFileSync } from 'node:fs';
 
 const FILES = ['/proc/pressure/cpu', '/proc/pressure/io'];
 const SAMPLE_INTERVAL_MS = 50;
-/** Five minutes: no test takes longer. */
+/** Maximum number of samples: five minutes, which is longer than any test. */
 const MAX_SAMPLES = 6_000;
 
-/** Pressure on the machine at one time: total waits for a processor and for a disk since its start. */
+/** Total time since the start of the machine for which any process waited, for the CPU and for the disk. */
 interface Sample {
   readonly atMs: number;
   readonly waitedMs: readonly number[];
@@ -23,8 +23,8 @@ setInterval(() => {
 }, SAMPLE_INTERVAL_MS).unref();
 
 /**
- * How long ago a time by `performance.now()` is, less what somebody on this machine waited for a processor or a disk meanwhile. It is all of the
- * time on a quiet machine, and next to none of it on one that does more than it can.
+ * Returns the time since `startMs`, a time by `performance.now()`, minus the time in which any process waited for the
+ * CPU or the disk. On an idle machine, this is the whole time. On an overloaded machine, it is close to 0.
  */
 export function quietMsSince(startMs: number): number {
   const now = sample();
@@ -32,7 +32,7 @@ export function quietMsSince(startMs: number): number {
   return Math.max(0, now.atMs - startMs - Math.max(...waited));
 }
 
-/** Between the samples before and after it, in proportion. */
+/** Returns the total wait at a time, interpolated between the samples before and after it. */
 function waitedAt(atMs: number, which: number, now: Sample): number {
   const after = samples.findIndex((each) => each.atMs > atMs);
   if (after === 0) return samples[0]!.waitedMs[which]!;

@@ -1,4 +1,4 @@
-/** An account with more keys than anybody looks through, and how long the panel takes with them. */
+/** Creates an account with many keys, and measures how fast the panel lists them. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,14 +8,17 @@ import { newPerson, panelUrlOf, signInThere } from './panel-people.js';
 import { startTrailgate } from './program.js';
 
 const STATUSES = ['active', 'active', 'active', 'active', 'paused'] as const;
-/** Written as `searchText` writes these names. */
+/** Returns the name of a key. In lower case, it equals its `searchText`. */
 const nameOf = (index: number): string => `Raft widget ${String(index).padStart(5, '0')}`;
 
-/** Writes keys into the SQLite file of a program that runs: by the admin API they would take minutes. Each is like `likeId`. */
+/**
+ * Inserts copies of a key directly into the SQLite file of a running program. The admin API would take minutes.
+ * @param likeId ID of the key to copy
+ */
 export function insertKeys(dataDir: string, likeId: string, count: number): void {
   const database = new DatabaseSync(join(dataDir, 'trailgate.db'), { timeout: 30_000 });
   const like = database.prepare('select * from api_key where id = ?').get(likeId);
-  if (like === undefined) throw new Error(`there is no key ${likeId}`);
+  if (like === undefined) throw new Error(`the key ${likeId} does not exist`);
   const columns = Object.keys(like);
   const places = columns.map(() => '?').join(', ');
   const insert = database.prepare(`insert into api_key (${columns.join(', ')}) values (${places})`);
@@ -35,16 +38,16 @@ export function insertKeys(dataDir: string, likeId: string, count: number): void
   database.close();
 }
 
-/** KeyList is the page of an account with many keys, and somebody who has signed in to see it. */
+/** KeyList is the page of an account with many keys, and a browser in which its owner is signed in. */
 export interface KeyList {
   readonly url: string;
-  /** Writes more keys into the account. */
+  /** Inserts more keys into the account. */
   add(more: number): void;
   readonly browser: Browser;
   stop(): Promise<void>;
 }
 
-/** Starts a program with so many keys in an account, and a browser of its owner. The caller stops both by `stop`. */
+/** Starts a program with `count` keys in one account, and a browser. The caller must call `stop`, which ends both. */
 export async function startKeyList(count: number): Promise<KeyList> {
   const [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
   const { account, key } = await trailgate.admin.newKey('starter', { name: 'First', scopes: ['customers:read'] });
@@ -64,24 +67,27 @@ export async function startKeyList(count: number): Promise<KeyList> {
 
 const ASK_EVERY_MS = 50;
 
-/** Notes when the list of keys can be used: it is there, painted, and the page has time to listen. */
+/** Script that records when the list of keys is usable: rendered, painted, and with an idle event loop. */
 const NOTE_WHEN_USABLE = `new MutationObserver((_changes, observer) => {
   if (document.querySelector('main tbody a') === null) return;
   observer.disconnect();
   requestAnimationFrame(() => setTimeout(() => { window.usableAtMs = performance.now(); }));
 }).observe(document, { childList: true, subtree: true });`;
 
-/** Opens the list in a new tab with nothing of it in the browser's cache. @returns How long until it could be used. */
+/**
+ * Opens the list in a new tab with an empty browser cache.
+ * @returns the time in ms until the list was usable
+ */
 export async function msUntilUsable(context: BrowserContext, url: string): Promise<number> {
   const page = await context.newPage();
   const devtools = await context.newCDPSession(page);
   await devtools.send('Network.clearBrowserCache');
   await page.addInitScript(NOTE_WHEN_USABLE);
   await page.goto(url, { waitUntil: 'commit' });
-  // Not by a function of the page that waits: its policy lets nobody make one of text.
+  // Poll instead of using `page.waitForFunction`, because the page's policy forbids creating functions from text.
   let ms: number | null = null;
   while (ms === null) {
-    // The page notes the time itself. Asking without a pause could slow it down.
+    // The page records the time itself. Pause between polls, so that they do not slow the page down.
     await sleep(ASK_EVERY_MS);
     ms = await page.evaluate<number | null>('window.usableAtMs ?? null').catch(() => null);
   }
@@ -89,6 +95,6 @@ export async function msUntilUsable(context: BrowserContext, url: string): Promi
   return ms;
 }
 
-/** The one in the middle. */
+/** Returns the median; for an even number of values, the larger of the two middle values. */
 export const median = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? NaN;

@@ -1,4 +1,4 @@
-/** The MCP server in this process, on tools that are made of an OpenAPI document as the program makes them. */
+/** Runs the MCP server in this process, with tools from an OpenAPI document, as in the program. */
 import { openMcp } from '../../src/program/open-mcp.js';
 import { withoutDocuments } from '../../src/config/running-config.js';
 import type { ServedMethods } from '../../src/mcp/method-call.js';
@@ -19,7 +19,9 @@ const OPENAPI = {
   etag: '"1"',
 };
 
-/** A tool as a test says it; arguments that stand in no `{…}` of the path go into the query, or into the body. */
+/**
+ * Short description of a tool. Arguments that are not in the path become query parameters, or body fields of a POST.
+ */
 export interface ToolWords {
   readonly match: string;
   readonly name: string;
@@ -32,12 +34,12 @@ export interface ToolWords {
 }
 
 export interface McpWorldOptions extends WorldOptions {
-  /** Merged over the file. */
+  /** Merged over the top level of the configuration. */
   readonly config?: Json;
   readonly tools?: readonly ToolWords[];
-  /** Merged over `mcp` of the file. */
+  /** Merged over `mcp` in the configuration. */
   readonly mcp?: Json;
-  /** Instead of those of the program. */
+  /** Replaces the MCP methods of the program. */
   readonly methods?: ServedMethods;
 }
 
@@ -45,20 +47,26 @@ export interface McpWorld extends World {
   readonly backend: Backend;
   /** URL of the MCP server. */
   readonly mcpUrl: string;
-  /** Replaces the handler of the backend, and forgets the requests that it received. */
+  /** Replaces the handler of the backend, and clears its recorded requests. */
   answerWith(handler: BackendHandler): void;
-  /** The configuration is changed, and has these tools from now on. */
+  /** Replaces the tools with a configuration change, as a reload does. */
   useTools(tools: readonly ToolWords[]): Promise<void>;
-  /** A message as a modern client sends it, with all that it owes; what is given takes its place. */
+  /**
+   * Sends a message as a client of version 2026-07-28, with all required headers and metadata. Headers and `_meta` in
+   * the arguments take precedence.
+   */
   modern(secret: string, method: string, params?: object, options?: SendOptions): Promise<Answer>;
-  /** Sends a request as a legacy client does. */
+  /** Sends a request as a client of version 2025-06-18. */
   legacy(secret: string, method: string, params?: object, options?: SendOptions): Promise<Answer>;
 }
 
 export const MODERN = '2026-07-28';
 export const LEGACY = '2025-06-18';
 
-/** Client, gateway and backend share a process, which on a busy machine may stand still for a second. */
+/**
+ * Long timeouts of the backend. Client, gateway and backend share a process, which can stall for a second on a busy
+ * machine.
+ */
 const PATIENT = { connect: '20s', firstByte: '60s' };
 
 const FILE = {
@@ -72,7 +80,7 @@ const TEXT = { type: 'string' };
 const READ = ['customers:read'];
 const WRITE = ['customers:write'];
 
-/** In the order of their document. */
+/** Default tools, in the order of their document. */
 export const TOOLS: readonly ToolWords[] = [
   {
     match: 'GET /customers',
@@ -93,7 +101,7 @@ export const TOOLS: readonly ToolWords[] = [
 
 export const GET_CUSTOMER = TOOLS[2]!;
 
-/** So many tools that read, beside each other. */
+/** Returns many tools that read something. */
 export function manyTools(count: number, scopes: readonly string[] = ['reports:read']): ToolWords[] {
   return Array.from({ length: count }, (_, at) => ({
     match: `GET /reports_${at}`,
@@ -103,7 +111,7 @@ export function manyTools(count: number, scopes: readonly string[] = ['reports:r
   }));
 }
 
-/** Starts it, with a backend of its own. */
+/** Starts the MCP server with its own backend. The caller must stop it. */
 export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpWorld> {
   const { config = {}, tools = TOOLS, mcp = {}, env = {}, methods, ...rest } = options;
   let handler: BackendHandler = (request, response) => {
@@ -177,7 +185,7 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
   };
 }
 
-/** A message of a modern client, and the headers that it owes. */
+/** Returns a message of a client of version 2026-07-28, and the headers that it requires. */
 export function modernMessage(method: string, params: Readonly<Record<string, unknown>> | object) {
   const { name, uri } = params as { name?: string; uri?: string };
   const meta = {
@@ -196,7 +204,7 @@ export function modernMessage(method: string, params: Readonly<Record<string, un
   };
 }
 
-/** The document of a service that has these tools. */
+/** Returns the OpenAPI document of a service with these tools. */
 function documentOf(tools: readonly ToolWords[]): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const words of tools) {

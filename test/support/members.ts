@@ -1,8 +1,8 @@
-/** Members in a database, written as the program writes them. */
+/** Inserts members into a database, as the program stores them. */
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { MemberTable } from '../../src/stores/database/tables/member-tables.js';
 
-/** Writes a member and returns their row; what is not said is usual. */
+/** Inserts a member and returns the row. Fields that are not given have default values. */
 export async function writeMember(database: DatabaseHandle, fields: Partial<MemberTable> = {}): Promise<MemberTable> {
   const row: MemberTable = {
     id: 'mem_1',

@@ -1,8 +1,8 @@
-/** The table of months that Python's zoneinfo made: `test/fixtures/month-table.py` says how. */
+/** Reads the table of months that `test/fixtures/month-table.py` generated with Python's zoneinfo. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** A month of an account. Instants are written with the zone's offset at that instant. */
+/** A month of an account. `start` and `end` are written with the zone's UTC offset at that time. */
 export interface TableMonth {
   readonly zone: string;
   readonly billingDay: number;
@@ -12,7 +12,7 @@ export interface TableMonth {
   readonly endMs: number;
 }
 
-/** Every month of the table, in the order of time within each zone and billing day. */
+/** All months of the table, in chronological order within each zone and billing day. */
 export const MONTH_TABLE: readonly TableMonth[] = (
   JSON.parse(readFileSync(resolve('test/fixtures/month-table.json'), 'utf8')) as [string, number, string[]][]
 ).flatMap(([zone, billingDay, begins]) =>

@@ -1,4 +1,5 @@
-// Loaded into the program with `--import`: names that end in `.test` lead where the test says, `one.test=127.0.0.2+127.0.0.3,…`.
+// Loaded into the program with `--import`. Resolves the host names in TRAILGATE_TEST_NAMES to the given IPv4 addresses.
+// Format: `one.test=127.0.0.2+127.0.0.3,…`.
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 

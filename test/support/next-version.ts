@@ -1,16 +1,18 @@
-/** The next version of the program: this one with one more migration, which adds a column and a table. */
+/**
+ * Creates the next version of the program: the current build with one more migration, which adds a column and a table.
+ */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { temporaryFolder } from './processes.js';
 
-/** Name of its migration. */
+/** Name of the added migration. */
 export const NEXT_MIGRATION = '9000_next_version';
 export const NEXT_VERSION = '0.2.0';
 
 /**
  * Copies the build and adds the migration.
- * @param oldestVersion oldest version that works on its database
- * @returns the path of its `main.js`
+ * @param oldestVersion oldest program version that can use the migrated database
+ * @returns the path of the copy's `main.js`
  */
 export function makeNextVersion(oldestVersion: string): string {
   const folder = temporaryFolder('next-version');
@@ -18,7 +20,7 @@ export function makeNextVersion(oldestVersion: string): string {
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as object;
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, version: NEXT_VERSION }));
-  // The files one by one: the bundle has the migrations of this version.
+  // Import the files one by one, because the bundle contains the current migrations.
   const main = `await import('reflect-metadata');
 const { runProgram } = await import('./program/program.js');
 await runProgram(process.argv);`;

@@ -1,6 +1,6 @@
 /**
- * The authorization server in this process, on a real database that can be removed and with a clock that can be turned.
- * Shows its responses without a program.
+ * Runs the authorization server in this process, on a real database whose statements can fail, and with a test clock.
+ * Tests see its responses without starting a program.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -35,9 +35,9 @@ import { testDatabase } from './database.js';
 import { DAY_MS, OAuthSteps } from './oauth-steps.js';
 import { OPERATOR, storesOn, TEST_CONFIG, TestClock } from './stores.js';
 
-/** From where many people come. */
+/** A trusted network, whose addresses many people share. */
 export const TRUSTED_NETWORK = '192.0.2.0/24';
-/** Requests that may be open here. */
+/** Maximum number of open authorization requests. */
 export const MAX_OPEN = 50;
 const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
 
@@ -47,15 +47,15 @@ const NO_DOCUMENTS: ReturnType<DocumentsOf> = {
   keep: () => Promise.reject(new Error('no document')),
 };
 
-/** OAuthServerWorld is all of it. */
+/** OAuthServerWorld contains the authorization server and everything it uses. The test must stop it. */
 export class OAuthServerWorld extends OAuthSteps {
-  /** Selects the statements that fail, as if the database were away. */
+  /** Selects the statements that fail, as if the database were unavailable. */
   failing: (statement: RootOperationNode) => boolean = () => false;
-  /** Logged events. */
+  /** Names of the logged events. */
   readonly logged: string[] = [];
   readonly log: Logger;
   readonly clock = new TestClock(Date.now());
-  /** `mcp.oauth.longestAccess`, ms. */
+  /** Maximum lifetime of a grant in ms (`mcp.oauth.longestAccess`). */
   longestMs = 90 * DAY_MS;
   readonly stores: ReturnType<typeof storesOn>;
   readonly objects: OAuthObjects;
@@ -94,7 +94,10 @@ export class OAuthServerWorld extends OAuthSteps {
     });
   }
 
-  /** @param documentsOf what fetches documents; without it there are none. */
+  /**
+   * Starts the server.
+   * @param documentsOf creates the source of client metadata documents. Without it, every fetch fails.
+   */
   static async start(documentsOf?: DocumentsOf): Promise<OAuthServerWorld> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -120,18 +123,18 @@ export class OAuthServerWorld extends OAuthSteps {
     return this.requests.approve(id, { accountId, scopes: ['customers:read'], expiresAt, ...change }, null, OPERATOR);
   }
 
-  /** The keys of an account. */
+  /** Returns the keys of an account. */
   async keysOf(accountId: string): Promise<readonly ApiKey[]> {
     const account = await this.stores.accounts.get(accountId);
     return (await this.stores.keys.list(account, { limit: 100, sort: 'created', order: 'asc' })).data;
   }
 
-  /** Returns the result of the request path for a token: its key, or a problem. */
+  /** Authenticates a token as the request path does. Returns its key or a problem. */
   async admit(token: string): Promise<CachedKey | Problem> {
     return this.newAuthenticator().authenticate(token, '203.0.113.9');
   }
 
-  /** Returns an authenticator of the request path with an empty cache. */
+  /** Creates an authenticator of the request path with an empty cache. */
   newAuthenticator(): Authenticator {
     const { database, bus } = this.stores;
     const lookup = new DatabaseKeyLookup(database.db, database.kind);

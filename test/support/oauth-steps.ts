@@ -1,13 +1,13 @@
 /**
- * The steps of an OAuth client and its browser, one by one, so that each can be done wrong. They work with a program
- * (`oauth-world.ts`), or with the authorization server in this process (`oauth-server-world.ts`).
+ * The separate steps of an OAuth client and its browser, so that tests can vary each. The steps work with a program
+ * (`oauth-world.ts`) or with an authorization server in this process (`oauth-server-world.ts`).
  */
 import { createHash, randomBytes } from 'node:crypto';
 
 export const REDIRECT = 'http://127.0.0.1:4711/callback';
 export const DAY_MS = 86_400_000;
 
-/** Tokens as the token endpoint gives them. */
+/** Response of the token endpoint. */
 export interface Tokens {
   readonly access_token: string;
   readonly refresh_token: string;
@@ -15,21 +15,21 @@ export interface Tokens {
   readonly expires_in: number;
 }
 
-/** Form is what goes to the token endpoint, or into the query of an authorization request. */
+/** Form contains the parameters of a token request or an authorization request. Undefined values are omitted. */
 export type Form = Readonly<Record<string, string | undefined>>;
 
 let addresses = 0;
 
-/** A connection of its own: whichever process takes it. */
+/** Headers for a new connection, which any of several processes can accept. */
 export const NO_KEEP_ALIVE = { connection: 'close' } as const;
 
-/** Headers of somebody who has not asked before: the throttle of networks is for a test of its own. */
+/** Returns headers with a client address that was not used before, so that the throttle by network has no effect. */
 export const stranger = (): Record<string, string> => {
   addresses += 1;
   return { 'x-forwarded-for': `198.51.${addresses >> 8}.${addresses & 255}`, ...NO_KEEP_ALIVE };
 };
 
-/** Cookies of one browser. */
+/** A browser that keeps its cookies and does not follow redirects. */
 export class Browser {
   private readonly cookies = new Map<string, string>();
 
@@ -44,36 +44,42 @@ export class Browser {
   }
 }
 
-/** A pair of PKCE. */
+/** Returns a new PKCE verifier with its challenge. */
 export function newVerifier(): { readonly verifier: string; readonly challenge: string } {
   const verifier = randomBytes(32).toString('base64url');
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** OAuthSteps are those of one authorization server. */
+/** OAuthSteps contains the steps for one authorization server. */
 export abstract class OAuthSteps {
   /** Issuer of the tokens, which is the server's origin. */
   abstract readonly issuer: string;
 
-  /** Says yes, as an operator. @returns where the browser goes on. */
+  /**
+   * Approves a request as an operator.
+   * @returns the URL where the browser continues
+   */
   abstract approve(id: string, accountId: string, change?: object): Promise<string>;
 
-  /** Origin for requests. With several processes, it is that of one of them. */
+  /** Origin that requests are sent to. With several processes, the origin of one of them. */
   get origin(): string {
     return this.issuer;
   }
 
-  /** Resource that the tokens are for. */
+  /** Resource identifier that the tokens are issued for. */
   get resource(): string {
     return `${this.issuer}/mcp`;
   }
 
-  /** URL of the server that accepts the tokens. */
+  /** URL of the MCP server that accepts the tokens. */
   get mcpUrl(): string {
     return `${this.origin}/mcp`;
   }
 
-  /** Registers a client. */
+  /**
+   * Registers a client.
+   * @param metadata replaces or adds metadata fields
+   */
   async register(metadata: object = {}): Promise<{ status: number; body: Record<string, unknown> }> {
     const response = await fetch(`${this.origin}/register`, {
       method: 'POST',
@@ -83,7 +89,10 @@ export abstract class OAuthSteps {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 
-  /** Returns the URL to which a client sends the browser. Undefined parameters are left out. */
+  /**
+   * Returns the authorization URL to which a client sends the browser.
+   * @param more replaces or adds parameters; undefined removes one
+   */
   authorizeUrl(clientId: string, challenge: string, more: Form = {}): URL {
     const url = new URL('/authorize', this.origin);
     const form = {
@@ -101,14 +110,20 @@ export abstract class OAuthSteps {
     return url;
   }
 
-  /** Opens it: the id of the request that the panel is asked with, or the response where it comes to nothing. */
+  /**
+   * Opens the authorization URL. Returns the ID of the request that the panel shows, or the response if the request is
+   * refused.
+   */
   async ask(browser: Browser, url: URL): Promise<string | Response> {
     const response = await browser.open(url);
     const [, id] = /\/oauth\/([\w-]+)$/.exec(response.headers.get('location') ?? '') ?? [];
     return id ?? response;
   }
 
-  /** From the browser's way back to the client: the code, or what there is instead. */
+  /**
+   * Returns the browser to the server after approval. Returns the parameters of the redirect to the client, or the
+   * response if it is no such redirect.
+   */
   async comeBack(browser: Browser, url: string): Promise<URLSearchParams | Response> {
     const { pathname, search } = new URL(url);
     const response = await browser.open(`${this.origin}${pathname}${search}`);
@@ -116,7 +131,7 @@ export abstract class OAuthSteps {
     return location?.startsWith(REDIRECT) === true ? new URL(location).searchParams : response;
   }
 
-  /** Asks the token endpoint. */
+  /** Sends a request to the token endpoint. */
   async token(form: Form): Promise<{
     status: number;
     retryAfter: string | null;
@@ -129,7 +144,10 @@ export abstract class OAuthSteps {
     return { status: response.status, retryAfter, body: (await response.json()) as Tokens };
   }
 
-  /** A client that is let in, from the beginning to its first tokens. */
+  /**
+   * Runs all steps of an approved client, up to its first tokens.
+   * @throws Error if a step fails
+   */
   async authorize(
     accountId: string,
     change: object = {},
@@ -137,19 +155,24 @@ export abstract class OAuthSteps {
   ): Promise<Tokens & { readonly clientId: string }> {
     const { clientId, code, verifier } = await this.code(accountId, change, asked);
     const { status, body } = await this.token(this.exchange(clientId, code, verifier));
-    if (status !== 200) throw new Error(`no tokens: ${JSON.stringify(body)}`);
+    if (status !== 200) throw new Error(`no tokens received: ${JSON.stringify(body)}`);
     return { ...body, clientId };
   }
 
-  /** Runs the steps up to the code. */
+  /**
+   * Runs the steps up to the authorization code.
+   * @throws Error if a step fails
+   */
   async code(accountId: string, change: object = {}, asked: Form = {}) {
     const clientId = String((await this.register()).body['client_id']);
     const { verifier, challenge } = newVerifier();
     const browser = new Browser();
     const id = await this.ask(browser, this.authorizeUrl(clientId, challenge, asked));
-    if (typeof id !== 'string') throw new Error(`not asked: ${id.status} ${await id.text()}`);
+    if (typeof id !== 'string')
+      throw new Error(`the panel was not asked for approval: ${id.status} ${await id.text()}`);
     const back = await this.comeBack(browser, await this.approve(id, accountId, change));
-    if (!(back instanceof URLSearchParams)) throw new Error(`no code: ${back.status} ${await back.text()}`);
+    if (!(back instanceof URLSearchParams))
+      throw new Error(`no authorization code: ${back.status} ${await back.text()}`);
     return { clientId, code: back.get('code') ?? '', verifier, id };
   }
 

@@ -1,11 +1,13 @@
-/** Types of the tables of broken configurations. */
+/** Types and builders for the tables of broken configurations. */
 
-/** Contents by file name, or what makes the files of a folder; a text alone is `gateway.yaml`. */
+/**
+ * File contents by name, or a function that creates the files in a folder. A string is the content of `gateway.yaml`.
+ */
 export type BrokenFiles = string | Readonly<Record<string, string | Buffer>> | ((folder: string) => void);
 
 /**
- * One configuration that must be refused, and how: `line:column` in `gateway.yaml` or `file:line:column`, and a part of the
- * message and of the hint.
+ * A configuration that must be refused. `place` is `line:column` in `gateway.yaml`, or `file:line:column`. `message`
+ * and `hint` are substrings of the problem's message and hint.
  */
 export type BrokenConfig = readonly [
   name: string,
@@ -16,7 +18,7 @@ export type BrokenConfig = readonly [
   variables?: Readonly<Record<string, string>>,
 ];
 
-/** Seven lines that are right. */
+/** A valid configuration of seven lines. */
 export const RIGHT = `services:
   shop:
     targets: [http://127.0.0.1:4001]
@@ -26,27 +28,27 @@ plans:
   starter: { key: { minute: 60 } }
 `;
 
-/** The right one and more; what is added begins on line 8. */
+/** Appends lines to the valid configuration. They begin on line 8. */
 export function plus(lines: string): string {
   return `${RIGHT}${lines}\n`;
 }
 
-/** The right one with a setting of its service in line 4. */
+/** Returns the valid configuration with a setting of its service in line 4. */
 export function service(setting: string): string {
   return RIGHT.replace(':4001]\n', `:4001]\n    ${setting}\n`);
 }
 
-/** The right one with these targets, in line 3. */
+/** Returns the valid configuration with other targets, in line 3. */
 export function targets(list: string): string {
   return RIGHT.replace('[http://127.0.0.1:4001]', list);
 }
 
-/** The right one with another operation, in line 6. */
+/** Returns the valid configuration with another operation, in line 6. */
 export function operation(entry: string): string {
   return RIGHT.replace('plans:', `  - ${entry}\nplans:`);
 }
 
-/** The right one with another plan's settings, in line 8. */
+/** Returns the valid configuration with a second plan, in line 8. */
 export function plan(settings: string): string {
   return plus(`  pro: ${settings}`);
 }

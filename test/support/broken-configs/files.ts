@@ -1,4 +1,4 @@
-/** Broken configurations: files that are not there, are none, or are no text in UTF-8; and such as are too much. */
+/** Broken configurations: files that are missing, are not regular files, are not UTF-8 text, or are too large. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { plus, RIGHT, service, type BrokenConfig } from './broken-config.js';
 
 const at = (folder: string, name = 'gateway.yaml') => join(folder, name);
 const utf16 = (text: string) => Buffer.from(`\u{feff}${text}`, 'utf16le');
-/** Nine values, and seven times nine of what was before. */
+/** A "billion laughs" document: a list of nine values, then eight lists that each repeat the list before nine times. */
 const BILLION_LAUGHS = [
   'a: &a [1,1,1,1,1,1,1,1,1]',
   ...[...'bcdefghi'].map((name, index) => {

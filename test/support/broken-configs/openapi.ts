@@ -8,17 +8,17 @@ plans: {}
 const OK = "responses: { '200': { description: ok } }";
 const SECURED = `security: [{ key: [orders:read] }], ${OK}`;
 
-/** A gateway with this document. */
+/** Returns a configuration with this OpenAPI document. */
 const document = (text: string, name = 'api.yaml'): BrokenFiles => ({
   'gateway.yaml': GATEWAY.replace('api.yaml', name),
   [name]: text,
 });
-/** A document of version 3.1 with these paths, which begin in line 4. */
+/** Returns a configuration with an OpenAPI 3.1 document with these paths, which begin in line 4. */
 const paths = (text: string, more = ''): BrokenFiles =>
   document(`openapi: 3.1.0\ninfo: { title: Shop, version: '1' }\npaths:\n${text}\n${more}`);
-/** An operation GET /orders in line 5. */
+/** Returns a document with the operation GET /orders, in line 5. */
 const get = (operation: string, more = '') => paths(`  /orders:\n    get: { ${operation} }`, more);
-/** A schema in line 6, of a document that is right otherwise. */
+/** Returns an otherwise valid document with this schema, in line 6. */
 const schema = (text: string) => get(SECURED, `components: { schemas: { A: ${text} } }`);
 
 export const OPENAPI: readonly BrokenConfig[] = [

@@ -1,7 +1,7 @@
 /** Broken configurations: entries of `operations`, and variables. */
 import { operation, plus, RIGHT, service, targets, type BrokenConfig } from './broken-config.js';
 
-/** An entry with this match. */
+/** Returns the valid configuration with an operation that has this `match`. */
 const match = (text: string) => operation(`{ match: '${text}', service: shop, scopes: [] }`);
 const entry = (fields: string) => operation(`{ match: GET /boats, service: shop, ${fields} }`);
 const BOTH_FORMS = 'write ${NAME} or ${NAME:-default}';

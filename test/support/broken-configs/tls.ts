@@ -1,7 +1,10 @@
-/** Broken configurations: certificates and keys. The files are made by the test, which has openssl. */
+/** Broken configurations: certificates and keys. The test creates the files with openssl. */
 import { plus, service, type BrokenConfig } from './broken-config.js';
 
-/** Files in the folder of the test: pairs `a` and `b`, and `encrypted.key`, `der.crt`, `empty.pem`. */
+/**
+ * Returns a configuration whose gateway listener has this certificate and key. The folder of the test contains the
+ * pairs `a` and `b`, and the files `encrypted.key`, `der.crt` and `empty.pem`.
+ */
 const listener = (cert: string, key: string) => plus(`gateway: { tls: { cert: ${cert}, key: ${key} } }`);
 const backend = (setting: string) => service(`tls: { ${setting} }`);
 

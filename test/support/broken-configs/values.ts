@@ -1,4 +1,4 @@
-/** Broken configurations: settings with a wrong value, and keys that nobody knows. */
+/** Broken configurations: settings with a wrong value, and unknown keys. */
 import { plan, plus, RIGHT, service, targets, type BrokenConfig } from './broken-config.js';
 
 const gateway = (setting: string) => plus(`gateway: { ${setting} }`);

@@ -1,4 +1,4 @@
-/** Broken configurations: what is no YAML, or YAML that we do not read. */
+/** Broken configurations: invalid YAML, and YAML features that are not supported. */
 import { plan, plus, RIGHT, service, targets, type BrokenConfig } from './broken-config.js';
 
 const VALUES_ONLY = 'remove it';

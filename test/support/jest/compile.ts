@@ -1,6 +1,6 @@
 /**
- * Compiles TypeScript as the build does, for Node's own loader. A file is compiled at first use and kept in
- * `node_modules/.cache/tests` until it changes. `.js` in an import means the `.ts` beside it, as in the compiler.
+ * Compiles TypeScript for Node's module loader, as the build does. Compiles a file at first use, and caches the result
+ * in `node_modules/.cache/tests` until the file changes. In imports, `.js` refers to the `.ts` file next to it.
  */
 import { transformSync, type Options } from '@swc/core';
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const KEPT = join(ROOT, 'node_modules/.cache/tests');
 const GLOBALS = new URL('globals.mjs', import.meta.url).href;
-/** A part of the key: what is compiled otherwise is another file. */
+/** Compiler options. Their hash is part of the cache key. */
 const OPTIONS: Options = {
   swcrc: false,
   jsc: {
@@ -26,23 +26,24 @@ const OPTIONS: Options = {
 };
 const OPTIONS_KEY = createHash('sha256').update(JSON.stringify(OPTIONS)).digest('hex').slice(0, 8);
 
-/** Returns the path of a compiled file. Its source map has `.map` appended. */
+/** Returns the path of the cached JavaScript of a file. The path of its source map has `.map` appended. */
 function keptPath(file: string): string {
   const name = createHash('sha256').update(file).digest('hex').slice(0, 24);
   return join(KEPT, `${name}-${OPTIONS_KEY}.js`);
 }
 
+/** Writes a file atomically, because several workers share the cache. */
 function writeWhole(path: string, text: string): void {
   const unfinished = `${path}.${process.pid}`;
   writeFileSync(unfinished, text);
   renameSync(unfinished, path);
 }
 
-/** Returns the JavaScript of a TypeScript file, by its path. */
+/** Returns the JavaScript of a TypeScript file, from the cache if the file has not changed. */
 export function compiled(file: string): string {
   const path = keptPath(file);
   const { mtimeMs, size } = statSync(file);
-  // The last line tells which state of the file was compiled.
+  // The last line of a cached file identifies the state of its source.
   const version = `\n// ${mtimeMs} ${size}\n`;
   const kept = existsSync(path) ? readFileSync(path, 'utf8') : '';
   if (kept.endsWith(version)) return kept;
@@ -53,10 +54,10 @@ export function compiled(file: string): string {
   return code;
 }
 
-/** Paths of source maps, by the URL of the loaded module. */
+/** Paths of source maps, by URL of the loaded module. Jest reads them for stack traces. */
 export const SOURCE_MAPS = new Map<string, string>();
 
-/** Lets `import` load our TypeScript from now on. */
+/** Registers hooks, so that `import` can load the project's TypeScript files from now on. */
 export function compileTypeScript(): void {
   registerHooks({
     resolve(specifier, context, next) {

@@ -1,7 +1,10 @@
-/** The test file that runs now in this worker: what its `describe`, `it`, `expect` and `jest` are, and what ends with it. */
+/** The globals of the test file that currently runs in this worker, and the callbacks for its end. */
 export const current = { globals: {}, ends: [] };
 
-/** Has something done when the file has ended, whatever came of it: for what lives longer than a test, and no longer than its file. */
+/**
+ * Registers a function to call at the end of the current test file, even if its tests fail. For resources that several
+ * tests share.
+ */
 export function atEndOfFile(end) {
   current.ends.push(end);
 }

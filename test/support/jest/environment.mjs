@@ -1,6 +1,6 @@
 /**
- * The environment of a test file: the process itself. Jest's own makes a VM context for each file, in which every module is evaluated
- * anew; here a worker loads each module once (`runtime.mjs`).
+ * Jest environment that runs a test file directly in the worker process. Jest's default environment creates a VM
+ * context per file and evaluates every module again. Here, a worker loads each module once (see `runtime.mjs`).
  */
 import { createRequire } from 'node:module';
 import { current } from './current.mjs';
@@ -23,7 +23,7 @@ export default class NativeEnvironment {
 
   async setup() {}
 
-  /** What a file left replaced, or open, would be the next one's. */
+  /** Removes what the file has left behind, because the next file runs in the same process. */
   async teardown() {
     this.fakeTimersModern.dispose();
     this.moduleMocker.restoreAllMocks();

@@ -1,9 +1,10 @@
 /**
- * What `@jest/globals` is in a test file. A module that was loaded for an earlier file is used by later ones: each name asks
- * for what the file that runs now has.
+ * Replaces `@jest/globals` in test files. Modules stay loaded for later test files, so each name forwards to the global
+ * of the file that currently runs.
  */
 import { current } from './current.mjs';
 
+/** Returns a proxy for a global function of the current test file. */
 function now(name) {
   return new Proxy(() => undefined, {
     apply: (_, __, args) => current.globals[name](...args),

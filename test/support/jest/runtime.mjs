@@ -1,6 +1,7 @@
 /**
- * What Jest loads test files with, instead of its VM: Node's own modules. A worker evaluates each module once, not once for each
- * test file: half of a run was that. What a module keeps in variables lives on into the next file.
+ * Jest runtime that loads test files with Node's module loader instead of a VM. A worker evaluates each module once,
+ * not once per test file, which halves the duration of a run. Module variables therefore keep their values for later
+ * files.
  */
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -8,13 +9,13 @@ import { compileTypeScript, SOURCE_MAPS } from './compile.ts';
 import { current } from './current.mjs';
 
 const require = createRequire(import.meta.url);
-/** Where jest-circus keeps the listeners of its events; each file begins with none. */
+/** Property in which jest-circus stores its event handlers. Each file must start without handlers. */
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
-/** How often this worker has run a test file. */
+/** Number of times that this worker has run each test file. */
 const runs = new Map();
 
 compileTypeScript();
-// For Jest and its workers, and not for the programs that tests start.
+// Node's compile cache is for Jest and its workers, not for the programs that tests start.
 delete process.env.NODE_COMPILE_CACHE;
 
 export default class NativeRuntime {
@@ -24,7 +25,7 @@ export default class NativeRuntime {
     this.#environment = environment;
   }
 
-  /** jest-circus keeps the state of a file in a module: it is loaded anew for each. */
+  /** Loads a module again, because jest-circus keeps the state of a test file in module variables. */
   requireInternalModule(path) {
     delete require.cache[path];
     delete globalThis[EVENT_HANDLERS];
@@ -39,7 +40,7 @@ export default class NativeRuntime {
     return true;
   }
 
-  /** A test file is evaluated each time; what it imports is not. */
+  /** Evaluates a test file on every run. Modules that it imports are evaluated only once. */
   async unstable_importModule(path) {
     const url = pathToFileURL(path);
     const before = runs.get(path) ?? 0;
