@@ -49,7 +49,7 @@ export interface RunningAdmin {
 
 /** AdminOptions overrides the defaults of the test application. */
 export interface AdminOptions {
-  /** If false, the process does not have the admin role and serves no API. */
+  /** If false, the application has no API, as in a process without the admin role. */
   readonly api?: boolean;
   readonly readiness?: () => Readiness;
   readonly targets?: readonly NodeTarget[];

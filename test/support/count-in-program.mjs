@@ -12,14 +12,14 @@ const SHOWN_FRAMES = 3;
 const SAMPLE_BYTES = 4_096;
 
 let made = {};
-let makers;
+let creators;
 
 const hook = createHook({
   init(_id, type) {
     made[type] = (made[type] ?? 0) + 1;
-    if (makers === undefined) return;
-    const maker = `${type}: ${callers().join(' < ')}`;
-    makers.set(maker, (makers.get(maker) ?? 0) + 1);
+    if (creators === undefined) return;
+    const creator = `${type}: ${callers().join(' < ')}`;
+    creators.set(creator, (creators.get(creator) ?? 0) + 1);
   },
 });
 
@@ -68,14 +68,14 @@ const commands = {
   }),
   watch({ withMakers }) {
     made = {};
-    makers = withMakers ? new Map() : undefined;
+    creators = withMakers ? new Map() : undefined;
     Error.stackTraceLimit = FRAMES;
     hook.enable();
     return {};
   },
   unwatch() {
     hook.disable();
-    return { made, makers: Object.fromEntries(makers ?? []) };
+    return { made, makers: Object.fromEntries(creators ?? []) };
   },
   profile() {
     profiler = new GCProfiler();
@@ -97,7 +97,7 @@ const commands = {
   },
 };
 
-function answer(socket) {
+function serve(socket) {
   socket.setEncoding('utf8');
   socket.on('data', async (line) => {
     const { command, ...options } = JSON.parse(line);
@@ -106,4 +106,4 @@ function answer(socket) {
 }
 
 // Other threads, such as SQLite's, load this module too. Only the main thread serves the socket.
-if (isMainThread) createServer(answer).listen(process.env['TRAILGATE_TEST_COUNTS']).unref();
+if (isMainThread) createServer(serve).listen(process.env['TRAILGATE_TEST_COUNTS']).unref();

@@ -74,7 +74,7 @@ export async function startDeadReceivers(redirectTo: string): Promise<DeadReceiv
   };
 }
 
-/** Sends one byte per second, so that the response head takes longer than any timeout. */
+/** Sends one byte per second, so that the response head takes 38 seconds. */
 function drip(socket: Socket): void {
   let at = 0;
   const timer = setInterval(() => socket.write(DRIPPED[at++ % DRIPPED.length]!), DRIP_INTERVAL_MS);

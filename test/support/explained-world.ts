@@ -141,11 +141,7 @@ export class ExplainedWorld {
     await this.quotas.close();
   }
 
-  /**
-   * Makes random changes: advances the clock, changes keys and accounts, or makes stores unavailable or available
-   * again.
-   */
-  /** Lets time pass, changes keys and accounts, and takes stores away and back. */
+  /** Advances the clock, changes keys and accounts, and makes the quota store unavailable or available, all at random. */
   async change(): Promise<void> {
     const { random, clock } = this;
     if (random.oneIn(3)) clock.advance(random.below(random.oneIn(40) ? 400_000 : 2_000));

@@ -15,10 +15,10 @@ const GROWTH = 0.6;
 const COLLECTIONS = 3;
 const SETTLE_MS = 1_500;
 
-const made = (count) => Array.from({ length: count }, (_, at) => ({ at, text: `${at}`, more: [at] }));
+const makeObjects = (count) => Array.from({ length: count }, (_, at) => ({ at, text: `${at}`, more: [at] }));
 
 if (process.argv[2] === 'room') leaveRoomToGrow();
-const held = [made(OBJECTS)];
+const held = [makeObjects(OBJECTS)];
 for (let count = 0; count < COLLECTIONS; count++) {
   V8.beginCollection(true);
   await sleep(SETTLE_MS);
@@ -31,7 +31,7 @@ const observer = new PerformanceObserver((list) => {
 });
 observer.observe({ entryTypes: ['gc'] });
 for (let step = 0; step < 20; step++) {
-  held.push(made((OBJECTS * GROWTH) / 20));
+  held.push(makeObjects((OBJECTS * GROWTH) / 20));
   await sleep(50);
 }
 await sleep(SETTLE_MS);

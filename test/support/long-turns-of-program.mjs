@@ -3,19 +3,19 @@
 // Writes lines of `<Date.now()> <milliseconds>` to the file in TRAILGATE_TEST_TURNS.
 import { openSync, writeSync } from 'node:fs';
 
-const NOTED_MS = 3;
+const MIN_RECORDED_MS = 3;
 
 // Skip child processes of the program, because they serve no requests.
 if (process.argv[1]?.endsWith('main.js') === true) {
   const file = openSync(process.env['TRAILGATE_TEST_TURNS'], 'a');
-  const usedMs = () => {
+  const cpuTimeMs = () => {
     const { user, system } = process.threadCpuUsage();
     return (user + system) / 1_000;
   };
-  let before = usedMs();
+  let before = cpuTimeMs();
   setInterval(() => {
-    const now = usedMs();
-    if (now - before > NOTED_MS) writeSync(file, `${Date.now()} ${now - before}\n`);
+    const now = cpuTimeMs();
+    if (now - before > MIN_RECORDED_MS) writeSync(file, `${Date.now()} ${now - before}\n`);
     before = now;
   }, 1).unref();
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { send } from './http.js';
 
 const NAME = '[a-zA-Z_:][a-zA-Z0-9_:]*';
-// Prometheus's client writes `Nan` for the mean of no values. Prometheus accepts it in any case.
+// Prometheus's client writes `Nan` for the mean of no values. Prometheus accepts it in any letter case.
 const SAMPLE = new RegExp(`^(${NAME})(?:\\{(.*)\\})? (-?(?:\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?)|N[Aa][Nn]|[+-]Inf)$`);
 const LABEL = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/;
 

@@ -5,19 +5,19 @@
 import { current } from './current.mjs';
 
 /** Returns a proxy for a global function of the current test file. */
-function now(name) {
+function forwardTo(name) {
   return new Proxy(() => undefined, {
     apply: (_, __, args) => current.globals[name](...args),
     get: (_, property) => current.globals[name][property],
   });
 }
 
-export const describe = now('describe');
-export const it = now('it');
-export const test = now('test');
-export const beforeAll = now('beforeAll');
-export const beforeEach = now('beforeEach');
-export const afterAll = now('afterAll');
-export const afterEach = now('afterEach');
-export const expect = now('expect');
+export const describe = forwardTo('describe');
+export const it = forwardTo('it');
+export const test = forwardTo('test');
+export const beforeAll = forwardTo('beforeAll');
+export const beforeEach = forwardTo('beforeEach');
+export const afterAll = forwardTo('afterAll');
+export const afterEach = forwardTo('afterEach');
+export const expect = forwardTo('expect');
 export const jest = new Proxy({}, { get: (_, property) => current.globals.jest[property] });
