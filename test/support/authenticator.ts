@@ -19,8 +19,8 @@ export interface Claims {
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
 
 /**
- * Encodes a value as CBOR (RFC 8949). Supports only integers, byte strings, text and maps, with values and lengths below
- * 65,536.
+ * Encodes a value as CBOR (RFC 8949). Supports only integers, byte strings, text and maps, with values and lengths
+ * below 65,536.
  */
 function cbor(value: number | string | Buffer | Map<number | string, unknown>): Buffer {
   const head = (major: number, length: number): Buffer => {

@@ -141,7 +141,7 @@ export class ExplainedWorld {
     await this.quotas.close();
   }
 
-  /** Advances the clock, changes keys and accounts, and makes the quota store unavailable or available, all at random. */
+  /** At random, advances the clock, changes keys and accounts, or makes the quota store unavailable or available. */
   async change(): Promise<void> {
     const { random, clock } = this;
     if (random.oneIn(3)) clock.advance(random.below(random.oneIn(40) ? 400_000 : 2_000));
