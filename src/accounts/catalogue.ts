@@ -1,6 +1,6 @@
 /** Lists the plans, scopes, operations and tools of the current configuration, for the stores and the admin API. */
 import type { DescribedTool } from '../config/model/described-tool.js';
-import { originOf, publicPaths } from '../config/model/apis.js';
+import { apiOf, originOf, publicPaths } from '../config/model/apis.js';
 import type { Config, Operation, PlanConfig, ScopeWords } from '../config/model/schema.js';
 import { MAX_LISTED } from '../config/tools/tool.js';
 import { missingScopes } from '../keys/scopes.js';
@@ -34,6 +34,8 @@ export interface PublishedOperation {
   /** Path at the gateway, such as `/api/v1/customers/{id}`. */
   readonly path: string;
   readonly url: string;
+  /** Host names under which the operation is served. Empty for any host. */
+  readonly hosts: readonly string[];
   readonly scopes: readonly string[];
 }
 
@@ -90,7 +92,8 @@ export class Catalogue {
     return operations.map((operation) => {
       const { id, method, scopes, api } = operation;
       const path = pathOf(operation);
-      return { operation: id, method, path, url: originOf(file, api, publicUrl) + path, scopes };
+      const { hosts } = apiOf(file, api);
+      return { operation: id, method, path, url: originOf(file, api, publicUrl) + path, hosts, scopes };
     });
   }
 

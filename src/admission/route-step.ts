@@ -42,7 +42,7 @@ export class RouteStep implements Step {
 
   preview(request: PreviewedRequest): Problem | undefined {
     if (request.operation === undefined) {
-      const match = this.routes.match(request.method, request.path);
+      const match = this.routes.match(request.method, request.path, request.message);
       request.builtIn = builtInAt(match, request);
       if (request.builtIn !== undefined) return undefined;
       if (match.kind !== 'operation') return routeProblem(match, request.path);

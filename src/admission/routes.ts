@@ -1,17 +1,10 @@
 /** Finds the API and the operation of a request, by host name and path. Follows configuration changes. */
 import { hostName } from '../config/model/accepted-hosts.js';
-import { isLoopbackHost } from '../config/model/address-values.js';
 import { apisOf } from '../config/model/apis.js';
 import type { Config, Operation, UnpublishedPath } from '../config/model/schema.js';
-import { plainAddress } from '../platform/network-list.js';
 import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { NOT_FOUND, NOT_OURS, OperationTable, type RouteMatch } from '../proxy/routing/operation-table.js';
-
-/** HostedMessage holds the requested host, and the peer address that decides whether loopback names are accepted. */
-export interface HostedMessage {
-  readonly headers: { readonly host?: string | undefined };
-  readonly socket: { readonly remoteAddress?: string | undefined };
-}
+import { isLocalRequest, type HostedMessage } from './requested-host.js';
 
 /** RoutedRequest holds the parts of a request that determine its API. */
 export interface RoutedRequest {
@@ -96,9 +89,8 @@ export class Routes {
   /**
    * Finds the operation of a request, or the reason why there is none.
    * @param path path as received, with the base path and without the query.
-   * @param message message of the request. Undefined in previews, which match every API.
    */
-  match(method: string | undefined, path: string, message?: HostedMessage): RouteMatch {
+  match(method: string | undefined, path: string, message: HostedMessage): RouteMatch {
     const api = this.isSingle ? this.first : this.apiAt(path, message);
     if (api === undefined) return this.isHidden(path) ? NOT_FOUND : NOT_OURS;
     if (!path.startsWith(api.prefix)) return NOT_OURS;
@@ -132,17 +124,27 @@ export class Routes {
 
   /** Returns the indexes of the APIs that serve the host of a request, in configuration order. */
   positionsAt(message: HostedMessage): readonly number[] {
-    return this.apis.flatMap((api, at) => (servesHost(api, message) || servesLocally(message) ? [at] : []));
+    return this.apis.flatMap((api, at) => (servesHost(api, message) || isLocalRequest(message) ? [at] : []));
+  }
+
+  /**
+   * Returns the host names of each API that can serve a path, in matching order. The host of a request decides between
+   * several entries. The last entry is undefined if its API serves all other hosts.
+   */
+  hostsAt(path: string): readonly (ReadonlySet<string> | undefined)[] {
+    const apis = this.inMatchingOrder.filter(({ prefix }) => path.startsWith(prefix));
+    const anyHost = apis.findIndex(({ hosts }) => hosts === undefined);
+    return apis.slice(0, anyHost === -1 ? undefined : anyHost + 1).map(({ hosts }) => hosts);
   }
 
   private apiNamed(name: string | undefined): RoutedApi {
     return this.apis.find((api) => api.name === name) ?? this.first;
   }
 
-  private apiAt(path: string, message: HostedMessage | undefined): RoutedApi | undefined {
+  private apiAt(path: string, message: HostedMessage): RoutedApi | undefined {
     const apis = this.inMatchingOrder;
     const api = apis.find((each) => path.startsWith(each.prefix) && servesHost(each, message));
-    if (api !== undefined || !servesLocally(message)) return api;
+    if (api !== undefined || !isLocalRequest(message)) return api;
     return apis.find(({ prefix }) => path.startsWith(prefix));
   }
 
@@ -155,18 +157,10 @@ export class Routes {
   }
 }
 
-/** Reports whether an API serves the requested host. Always true in previews, which have no message. */
-function servesHost({ hosts }: RoutedApi, message: HostedMessage | undefined): boolean {
-  if (hosts === undefined || message === undefined) return true;
-  const { host } = message.headers;
+/** Reports whether an API serves the requested host. */
+function servesHost({ hosts }: RoutedApi, { headers: { host } }: HostedMessage): boolean {
+  if (hosts === undefined) return true;
   return host !== undefined && hosts.has(hostName(host));
-}
-
-/** Reports whether a program on this machine sent the request to a loopback name. Such a request can use every API. */
-function servesLocally(message: HostedMessage | undefined): boolean {
-  const { host } = message?.headers ?? {};
-  if (host === undefined || !isLoopbackHost(hostName(host))) return false;
-  return isLoopbackHost(plainAddress(message?.socket.remoteAddress ?? ''));
 }
 
 function belongsTo(name: string | undefined): (of: { readonly api?: string }) => boolean {

@@ -93,7 +93,7 @@ export function openAdminApi(
     auditLog: new AuditLog(database.db),
     intake: new EventIntake(database.db, clock, workSignal, () => config.current.eventTypes ?? []),
     serviceTokens: () => eventsTokensOf(config.current.file.services),
-    explainer: new Explainer(admission.steps, keys.build, () => config.current),
+    explainer: new Explainer(admission, keys.build, () => config.current),
     usageReader: modules.usage,
     deprecatedCalls: new DeprecatedCalls(database.db, () => config.current, clock),
     requestLogs: new RequestLogs(reader, () => config.current.file.usage.requestLogRetention, clock),

@@ -63,13 +63,13 @@ function suite(
       const drawn = world.draw();
       const explanation = await world.explain(drawn);
       const response = await world.ask(drawn);
-      const { method, path, clientAddress, caller } = drawn;
-      const asked = { at, method, path, clientAddress, key: caller.key, account: caller.account };
+      const { method, path, host, clientAddress, caller } = drawn;
+      const asked = { at, method, path, host, clientAddress, key: caller.key, account: caller.account };
       const differing = difference(explanation, response, method);
       if (differing !== undefined) deepStrictEqual({ asked, differing }, undefined);
       const code = explanation.problem?.code ?? 'admitted';
       codes.set(code, (codes.get(code) ?? 0) + 1);
-      if (code !== 'admitted' && ERRORS[code].status !== 501)
+      if (code !== 'admitted' && ![421, 501].includes(ERRORS[code].status))
         deepStrictEqual([code, refusable(response.status)], [code, true]);
     }
     const wanted = [
@@ -78,6 +78,7 @@ function suite(
       'method_not_allowed',
       'invalid_path',
       'not_implemented',
+      'misdirected_request',
       'bad_request',
     ];
     const ofKeys = [

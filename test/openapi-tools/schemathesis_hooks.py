@@ -101,13 +101,15 @@ def in_body(operation, body):
         in_webhook_endpoint(body)
     if operation.endswith("/explain"):
         body["api_key_id"] = os.environ.get("TRAILGATE_API_KEY_ID", "key_none")
-        for name in ("method", "path") if "operation" in body else ():
+        for name in ("method", "path", "host") if "operation" in body else ():
             body.pop(name, None)
         if "operation" in body:
             body["operation"] = "listCustomers"
         else:
             body.setdefault("method", "GET")
             body.setdefault("path", "/api/v1/customers")
+            if "host" in body:
+                body["host"] = "api.example.com"
 
 
 def in_webhook_endpoint(body):

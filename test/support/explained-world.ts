@@ -27,14 +27,33 @@ import { OPERATOR, TestClock } from './stores.js';
 const BEGIN = Date.parse('2031-03-31T21:30:00Z');
 const ADDRESSES = ['192.0.2.7', '10.1.2.3', '198.51.100.9', '203.0.113.4', '2001:db8::7'];
 const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
+const HOSTS = [
+  'partners.example.com',
+  'Partners.Example.com:8443',
+  'API.example.com.',
+  'other.example.com',
+  '192.0.2.1',
+];
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'PATCH', 'OPTIONS', 'FOO', 'PURGE', 'TRACE'];
 
 const plan = (onRedisLoss: string, limits: object) => ({ ...limits, onRedisLoss, charge: 'all' });
 const FILE = {
-  gateway: { host: '127.0.0.1', port: 0, trustedProxies: ['127.0.0.1'], failedAuthentication: { perMinute: 6 } },
+  gateway: {
+    host: '127.0.0.1',
+    port: 0,
+    hosts: ['api.example.com'],
+    trustedProxies: ['127.0.0.1'],
+    failedAuthentication: { perMinute: 6 },
+  },
   admin: { host: '127.0.0.1', port: 0 },
-  api: { basePath: '/api/v1', title: 'Test' },
-  services: { backend: { targets: ['http://127.0.0.1:9'] } },
+  apis: [
+    { name: 'main', basePath: '/api/v1', title: 'Test' },
+    { name: 'partners', basePath: '/api/v1', title: 'Partners', hosts: ['partners.example.com'] },
+  ],
+  services: {
+    backend: { targets: ['http://127.0.0.1:9'] },
+    partners: { targets: ['http://127.0.0.1:9'], api: 'partners' },
+  },
   operations: [
     { match: 'GET /customers', id: 'list', scopes: ['customers:read'] },
     { match: 'POST /customers', id: 'create', scopes: ['customers:write', 'customers:read'], cost: 3 },
@@ -42,6 +61,8 @@ const FILE = {
     { match: 'DELETE /customers/{id}', id: 'delete', scopes: ['customers:write'] },
     { match: 'GET /customers/export', id: 'export', scopes: ['customers:read'], cost: 40 },
     { match: 'GET /open', id: 'open', scopes: [] },
+    { match: 'GET /open', id: 'open', service: 'partners', scopes: ['tours:read'] },
+    { match: 'GET /partners', id: 'list', service: 'partners', scopes: [] },
     { match: 'GET /old', id: 'old', scopes: [], deprecation: '2030-01-01', sunset: '2031-04-01T00:00:00Z' },
     {
       match: 'GET /gone',
@@ -88,6 +109,7 @@ export interface Drawn {
   readonly caller: Caller;
   readonly method: string;
   readonly path: string;
+  readonly host: string;
   readonly clientAddress: string;
 }
 
@@ -131,7 +153,7 @@ export class ExplainedWorld {
     const log = pino({ level: 'silent' });
     const admission = admissionOn(config, database, this.quotas.storage, { clock, bus, log });
     this.gateway = await startGateway(config, database, admission, clock);
-    this.explainer = new Explainer(admission.steps, admission.known, () => config);
+    this.explainer = new Explainer({ ...admission.parts, steps: admission.steps }, admission.known, () => config);
     for (const name of PLANS) for (let each = 0; each < 4; each++) await this.addAccount(name);
     for (let each = 0; each < 60; each++) await this.addCaller();
   }
@@ -166,6 +188,7 @@ export class ExplainedWorld {
       ['DELETE', `/customers/${id}`],
       ['GET', '/customers/export'],
       ['GET', '/open'],
+      ['GET', '/partners'],
       ['GET', '/old'],
       ['GET', '/gone'],
       ['GET', '/tours'],
@@ -190,6 +213,7 @@ export class ExplainedWorld {
     return {
       caller: random.of(this.callers),
       method: random.oneIn(5) ? random.of(METHODS) : usual,
+      host: random.oneIn(6) ? random.of(HOSTS) : 'api.example.com',
       path: isUsage ? '/api/v1/usage' : path,
       clientAddress: random.of(ADDRESSES),
     };
@@ -203,9 +227,9 @@ export class ExplainedWorld {
     return this.askWith(caller.secret, asked);
   }
 
-  private askWith(secret: string, { method, path, clientAddress }: Omit<Drawn, 'caller'>): Promise<Told> {
+  private askWith(secret: string, { method, path, host, clientAddress }: Omit<Drawn, 'caller'>): Promise<Told> {
     const { url, agent } = this.gateway;
-    const headers = { authorization: `Bearer ${secret}`, 'x-forwarded-for': clientAddress };
+    const headers = { host, authorization: `Bearer ${secret}`, 'x-forwarded-for': clientAddress };
     return new Promise((resolve, reject) => {
       const sent = send(url, { agent, method, path, headers }, (response) => {
         let body = '';
@@ -220,7 +244,8 @@ export class ExplainedWorld {
   private async guess(clientAddress: string): Promise<void> {
     const guesses = FILE.gateway.failedAuthentication.perMinute + 1;
     for (let count = 0; count < guesses; count++) {
-      await this.askWith(createSecret('live'), { method: 'GET', path: '/api/v1/open', clientAddress });
+      const request = { method: 'GET', path: '/api/v1/open', host: 'api.example.com', clientAddress };
+      await this.askWith(createSecret('live'), request);
     }
   }
 

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { AccountStore } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
+import { isHost } from '../../http/grammar/host.js';
 import { inBody, ResourceOfAccount } from '../access/requested-resource.js';
 import { Operation } from '../openapi/operation-decorator.js';
 import { Explainer } from './explainer.js';
@@ -29,6 +30,11 @@ const explainSchema = z
       .regex(/^\/[^\u0000-\u001f\u007f-\u009f]*$/, 'must begin with /, and have no control characters')
       .optional()
       .meta({ description: 'Public path including the base path. The query is only checked for its format.' }),
+    host: z.string().max(300).refine(isHost, 'must be a host name or address, with or without a port').optional().meta({
+      description:
+        'Value of `Host`, such as `api.example.com`. Required with a path that several APIs have under different hosts.',
+      example: 'api.example.com',
+    }),
     client_address: z
       .union([z.ipv4().max(15), z.ipv6().max(39)], 'must be an address')
       .optional()
@@ -36,9 +42,13 @@ const explainSchema = z
   })
   .superRefine((body, context) => {
     const isRequest = body.method !== undefined && body.path !== undefined;
-    const isMixed = body.operation !== undefined && (body.method !== undefined || body.path !== undefined);
+    const isMixed =
+      body.operation !== undefined && [body.method, body.path, body.host].some((field) => field !== undefined);
     if (isMixed || (body.operation === undefined && !isRequest)) {
-      context.addIssue({ code: 'custom', message: 'must name either an operation, or a method and a path' });
+      context.addIssue({
+        code: 'custom',
+        message: 'must name either an operation, or a method and a path, with or without a host',
+      });
     }
   })
   .meta({ id: 'Explain' });
@@ -58,8 +68,8 @@ export class ExplainController {
   async explain(@Body({ schema: explainSchema }) body: Explain): Promise<ExplanationResource> {
     const key = await this.keys.get(body.api_key_id);
     const account = await this.accounts.get(key.accountId);
-    const { operation, method, path, client_address: clientAddress } = body;
-    const explanation = await this.explainer.explain(key, account, { operation, method, path, clientAddress });
+    const { operation, method, path, host, client_address: clientAddress } = body;
+    const explanation = await this.explainer.explain(key, account, { operation, method, path, host, clientAddress });
     return explanationResource(explanation, this.explainer.pathOf);
   }
 }

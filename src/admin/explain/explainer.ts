@@ -5,9 +5,11 @@
 import type { Account } from '../../accounts/accounts.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
 import { previewSteps, type StepPreview } from '../../admission/preview.js';
-import { PreviewedRequest } from '../../admission/previewed-request.js';
+import { PreviewedRequest, type PreviewedTarget } from '../../admission/previewed-request.js';
+import { AcceptedHosts, type HostedMessage } from '../../admission/requested-host.js';
+import type { Routes } from '../../admission/routes.js';
 import type { Steps } from '../../admission/steps.js';
-import { publicPaths } from '../../config/model/apis.js';
+import { apiOf, publicPaths } from '../../config/model/apis.js';
 import type { Config, Operation } from '../../config/model/schema.js';
 import { plainAddress } from '../../platform/network-list.js';
 import type { ApiKeyRecord } from '../../keys/api-key.js';
@@ -20,6 +22,8 @@ export interface ExplainRequest {
   readonly operation?: string | undefined;
   readonly method?: string | undefined;
   readonly path?: string | undefined;
+  /** Requested host with an optional port. Undefined if the path decides alone which API serves the request. */
+  readonly host?: string | undefined;
   /** Source address. Undefined to skip the address checks. */
   readonly clientAddress?: string | undefined;
 }
@@ -31,6 +35,8 @@ export interface Explanation {
   readonly record: ApiKeyRecord;
   /** Undefined if the request matches no operation. */
   readonly operation: Operation | undefined;
+  /** Host names under which the operation is served. Empty for any host, and without an operation. */
+  readonly hosts: readonly string[];
   /** Enforced limits. Undefined if the account's plan is not in the configuration or the counters are unavailable. */
   readonly live: Preview | undefined;
   /** Shadow limits, which never reject requests. Undefined if there are none, or if `live` is undefined. */
@@ -41,14 +47,19 @@ export interface Explanation {
   readonly problem: Problem | undefined;
 }
 
+/** Address of a program on this machine. Only such a program reaches the gateway under a loopback name. */
+const LOCAL_ADDRESS = '127.0.0.1';
+/** Maximum number of hosts in the error of a request that needs a host. */
+const MAX_LISTED_HOSTS = 20;
+
 /** Explainer previews requests with the current configuration. */
 export class Explainer {
   /**
-   * @param steps admission steps of the request path
+   * @param admission steps and routes of the request path
    * @param known builds the cached key from a record, with the code that real requests use
    */
   constructor(
-    private readonly steps: Steps,
+    private readonly admission: { readonly steps: Steps; readonly routes: Routes },
     private readonly known: (record: ApiKeyRecord) => CachedKey,
     private readonly config: () => Pick<Config, 'file' | 'operations'>,
   ) {}
@@ -63,35 +74,66 @@ export class Explainer {
 
   /**
    * Previews a request with a key of an account. Counts nothing.
-   * @throws Problem `validation_failed` for an unknown operation ID
+   * @throws Problem `validation_failed` for an unknown operation ID, and for a path without a host if several APIs
+   *   have the path under different hosts
    */
   async explain(key: ApiKey, account: Account, asked: ExplainRequest): Promise<Explanation> {
     const record = recordOf(key, account);
     const known = this.known(record);
     const address = asked.clientAddress === undefined ? undefined : plainAddress(asked.clientAddress);
-    const request = new PreviewedRequest(this.requestedTarget(asked), known, address);
-    const steps = await previewSteps(this.steps, request);
+    const { file } = this.config();
+    const request = new PreviewedRequest(this.requestedTarget(asked, address), known, address);
+    const steps = await previewSteps(this.admission.steps, new AcceptedHosts(file), request);
     const problem = steps.find((step) => step.problem !== undefined)?.problem;
     const { operation, live, shadow } = request;
-    return { known, record, operation, live, shadow, steps, problem };
+    const hosts = operation === undefined ? [] : apiOf(file, operation.api).hosts;
+    return { known, record, operation, hosts, live, shadow, steps, problem };
   }
 
-  private requestedTarget({
-    operation: id,
-    method = 'GET',
-    path: url = '',
-  }: ExplainRequest): Operation | { method: string; url: string } {
-    if (id === undefined) return { method, url };
+  private requestedTarget(
+    { operation: id, method = 'GET', path: url = '', host }: ExplainRequest,
+    address: string = LOCAL_ADDRESS,
+  ): Operation | PreviewedTarget {
+    if (id === undefined) return { method, url, message: messageOf(host ?? this.onlyHostOf(url), address) };
     const operation = this.config().operations.find((each) => each.id === id);
-    if (operation === undefined) throw unknownOperation();
+    if (operation === undefined) throw invalidField('operation', 'is not the id of an operation');
     return operation;
+  }
+
+  /**
+   * Returns a host of the API that serves a path. Undefined if the API serves every host, or no API has the path.
+   * @throws Problem `validation_failed` if the host decides between several APIs
+   */
+  private onlyHostOf(url: string): string | undefined {
+    const [path = ''] = url.split('?');
+    const [hosts, ...others] = this.admission.routes.hostsAt(path);
+    if (others.length > 0) {
+      const listed = listHosts([hosts, ...others]);
+      throw invalidField('host', `is required, because several APIs have this path. Their hosts: ${listed}`);
+    }
+    return hosts?.values().next().value;
   }
 }
 
-function unknownOperation(): Problem {
+function messageOf(host: string | undefined, remoteAddress: string): HostedMessage {
+  return { headers: { host }, socket: { remoteAddress } };
+}
+
+/** Lists the hosts of several APIs as text: `a.example.com, b.example.com, any other`. */
+function listHosts(apis: ReturnType<Routes['hostsAt']>): string {
+  const names = apis.flatMap((hosts) => [...(hosts ?? [])]);
+  const more = names.length - MAX_LISTED_HOSTS;
+  return [
+    ...names.slice(0, MAX_LISTED_HOSTS),
+    ...(more > 0 ? [`${more} more`] : []),
+    ...(apis.includes(undefined) ? ['any other'] : []),
+  ].join(', ');
+}
+
+function invalidField(name: string, detail: string): Problem {
   return new Problem('validation_failed', {
     detail: 'Some fields are not valid.',
-    errors: [{ pointer: '#/operation', detail: 'is not the id of an operation' }],
+    errors: [{ pointer: `#/${name}`, detail }],
   });
 }
 

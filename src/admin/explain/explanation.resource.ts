@@ -49,6 +49,9 @@ export const explanationSchema = z
         method: z.string().max(20),
         path: z.string().max(2_048),
         service: z.string().max(100),
+        hosts: z.array(z.string().max(300)).max(100).meta({
+          description: 'Host names under which the operation is served; empty: any.',
+        }),
         scopes: z.array(z.string().max(200)).max(100),
       })
       .nullable()
@@ -90,7 +93,7 @@ export function explanationResource(
   explanation: Explanation,
   pathOf: (operation: Operation) => string,
 ): ExplanationResource {
-  const { record, known, operation, live, shadow } = explanation;
+  const { record, known, operation, hosts, live, shadow } = explanation;
   const { timeZone, limitChanges } = record;
   return {
     api_key_id: record.keyId,
@@ -104,6 +107,7 @@ export function explanationResource(
             method: operation.method,
             path: pathOf(operation),
             service: operation.service,
+            hosts: [...hosts],
             scopes: [...operation.scopes],
           },
     cost: operation?.cost ?? 0,

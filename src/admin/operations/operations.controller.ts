@@ -11,6 +11,10 @@ const operationSchema = z
     method: z.string().max(32).meta({ example: 'GET' }),
     path: z.string().max(2_048).meta({ description: 'Path with its parameters.', example: '/api/v1/customers/{id}' }),
     url: z.string().max(4_096).meta({ description: 'Public URL of the operation.' }),
+    hosts: z
+      .array(z.string().max(300))
+      .max(100)
+      .meta({ description: 'Host names under which the operation is served; empty: any.' }),
     scopes: z.array(z.string().max(200)).meta({ description: 'The key needs all of these scopes; empty: any key.' }),
   })
   .meta({ id: 'Operation' });

@@ -3,14 +3,11 @@
  * `misdirected_request`). The response does not depend on whether the API key is valid.
  */
 import type { GatewayFile } from '../../config/model/schema.js';
-import { acceptedHosts, hostName } from '../../config/model/accepted-hosts.js';
-import { isLoopbackHost } from '../../config/model/address-values.js';
 import type { ExposingRequest } from '../../accounts/exposed-keys.js';
-import type { ClientMessage } from '../../http/client/client-response.js';
+import { AcceptedHosts } from '../../admission/requested-host.js';
 import { bearerSecret } from '../../keys/bearer.js';
 import { trustsOf, type Trusts } from '../../keys/clients/client-address.js';
 import type { Logger } from '../../platform/log.js';
-import { plainAddress } from '../../platform/network-list.js';
 import { RareWarning } from '../../platform/rare-warning.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { Exchange } from './exchange.js';
@@ -21,7 +18,6 @@ const CLEAR_TEXT = new Problem('tls_required', {
 /** Maximum length of a `Host` in the log, because the client chooses the value. */
 const LONGEST_LOGGED_HOST = 100;
 const MAX_LOGGED_NAMES = 10;
-const UNKNOWN_HOST = new Problem('misdirected_request', { detail: 'This API is not served under this host name.' });
 
 /**
  * EntranceRules checks the scheme and host of requests. Configuration changes take effect with the next request, except
@@ -31,13 +27,7 @@ export class EntranceRules {
   private requireTls: boolean | undefined;
   private revokesExposed = false;
   private readonly trusts: Trusts | undefined;
-  /** Accepted host names, normalized. Undefined if any name is accepted. */
-  private acceptedNames: ReadonlySet<string> | undefined;
-  /**
-   * `Host` of the last accepted request. Nearly all requests have the same value, and then the names need not be
-   * searched.
-   */
-  private lastHost: string | undefined;
+  private hosts!: AcceptedHosts;
   private readonly hostWarning: RareWarning;
 
   /**
@@ -59,9 +49,7 @@ export class EntranceRules {
     const { gateway } = file;
     this.requireTls = gateway.requireTls ?? (gateway.tls === undefined ? undefined : true);
     this.revokesExposed = gateway.revokeExposedKeys;
-    const names = acceptedHosts(file);
-    this.acceptedNames = names === undefined ? undefined : new Set(names);
-    this.lastHost = undefined;
+    this.hosts = new AcceptedHosts(file);
   }
 
   /** Returns the error with which a request must be refused, or undefined if the request is accepted. */
@@ -71,10 +59,9 @@ export class EntranceRules {
       return CLEAR_TEXT;
     }
     const { message } = exchange;
-    const { host } = message.headers;
-    // HTTP/1.0 requests may have no `Host`.
-    if (this.acceptedNames === undefined || host === undefined) return undefined;
-    return this.accepts(host, message) ? undefined : this.refuseHost(host);
+    const problem = this.hosts.problemOf(message);
+    if (problem !== undefined) this.reportHost(message.headers.host ?? '');
+    return problem;
   }
 
   /**
@@ -97,23 +84,11 @@ export class EntranceRules {
     setImmediate(() => this.onExposed({ secret, clientAddress, requestId, isFromUnknownProxy }));
   }
 
-  private refuseHost(host: string): Problem {
-    const accepted = [...(this.acceptedNames ?? [])].slice(0, MAX_LOGGED_NAMES);
+  private reportHost(host: string): void {
+    const accepted = [...(this.hosts.names ?? [])].slice(0, MAX_LOGGED_NAMES);
     this.hostWarning.warn(
       { event: 'host_refused', host: host.slice(0, LONGEST_LOGGED_HOST), accepted },
       'Requests for a host that is neither of an API nor in gateway.hosts are rejected with 421',
     );
-    return UNKNOWN_HOST;
-  }
-
-  /** Reports whether a `Host` is accepted. Programs on this machine may also use loopback names. */
-  private accepts(host: string, message: ClientMessage): boolean {
-    if (host === this.lastHost) return true;
-    const name = hostName(host);
-    if (this.acceptedNames?.has(name) !== true) {
-      return isLoopbackHost(name) && isLoopbackHost(plainAddress(message.socket.remoteAddress ?? ''));
-    }
-    this.lastHost = host;
-    return true;
   }
 }

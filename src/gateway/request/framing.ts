@@ -5,7 +5,7 @@
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { PlainRequest } from '../../http/client/plain-request.js';
-import { isHost } from './host.js';
+import { isHost } from '../../http/grammar/host.js';
 
 /** Maximum number of header fields. Clients send fewer, and Node allows a thousand. */
 const MAX_FIELDS = 200;

@@ -9,6 +9,7 @@ import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
 import { api, unwrap } from '../api/client.js';
 import { useOperations } from '../api-keys/example-url.js';
+import { operationOptions } from '../api-keys/operation-options.js';
 import { useKeyChoice } from './key-choice.js';
 import { Form } from '../layout/form.js';
 import { FormSelect, FormText } from '../layout/form-fields.js';
@@ -76,10 +77,7 @@ export function ExplainPage() {
             required
             withAsterisk={false}
             searchable
-            data={(operations.data?.data ?? []).map(({ operation: value, method, path }) => ({
-              value,
-              label: `${method} ${path}`,
-            }))}
+            data={operationOptions(operations.data?.data ?? [])}
             value={operation}
             onChange={setOperation}
           />

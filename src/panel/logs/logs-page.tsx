@@ -8,6 +8,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { useOperations } from '../api-keys/example-url.js';
+import { operationOptions } from '../api-keys/operation-options.js';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
@@ -99,10 +100,7 @@ function Filters({ chosen, onChoose }: FiltersProps) {
         clearable
         searchable
         clearButtonProps={{ 'aria-label': t`All operations` }}
-        data={(operations.data?.data ?? []).map(({ operation, method, path }) => ({
-          value: operation,
-          label: `${method} ${path}`,
-        }))}
+        data={operationOptions(operations.data?.data ?? [])}
         value={chosen.operation}
         onChange={(operation) => onChoose({ operation })}
       />
