@@ -109,6 +109,21 @@ describeOnDatabases('the event outbox', (kind) => {
     });
   });
 
+  it('filters by creation time, also for events that were added after the clock went back', async () => {
+    const start = clock.now();
+    for (const [index, step] of [0, 1, 1, -2, 3].entries()) {
+      clock.advance(step);
+      await add(event(`event ${index}`, 'acc_1', index));
+    }
+    const usedSince = async (sinceMs: number, untilMs?: number) =>
+      (await outbox.list({ accountId: 'acc_1', limit: 10, sinceMs, untilMs })).data.map(usedIn);
+    expect(await usedSince(start)).toEqual([4, 3, 2, 1, 0]);
+    expect(await usedSince(start + 1)).toEqual([4, 2, 1]);
+    expect(await usedSince(start, start)).toEqual([3, 0]);
+    expect(await usedSince(start + 4)).toEqual([]);
+    expect(await usedSince(-1)).toEqual([4, 3, 2, 1, 0]);
+  });
+
   it('deletes events older than ninety days', async () => {
     await add(event('old'));
     clock.advance(DAY_MS);

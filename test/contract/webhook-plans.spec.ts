@@ -113,6 +113,17 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
     expect(plans).not.toMatch(/Seq Scan on (?:webhook_delivery|event)|SCAN (?:event|webhook_delivery)(?! USING)/);
   });
 
+  it.each([
+    ['type', 'event_type', { type: 'customer.deleted' }],
+    ['resource', 'event_resource', { resource: 'cus_1' }],
+    // SQLite says `id>?` for both `>` and `>=`.
+    ['time', kind === 'postgres' ? 'id >= ' : 'id>?', { sinceMs: Date.parse('2990-01-01T00:00:00Z') }],
+  ])('leave lists of events fast: a filter by %s reads matching events only', async (_what, index, filter) => {
+    const plans = await plansOf((db) => new EventOutbox(db, clock).list({ accountId: 'acc_1', limit: 20, ...filter }));
+    expect(plans).toContain(index);
+    expect(plans).not.toMatch(/Sort|TEMP B-TREE|Seq Scan on event|SCAN event(?! USING)/);
+  });
+
   it('are not fully scanned by the backlog metrics, which use indexes', async () => {
     const plans = await plansOf((db) => readBacklog(db, now));
     expect(plans).toContain('webhook_delivery_lane');

@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto';
 /** Crockford's Base32 in lower case, without the ambiguous letters i, l, o and u. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_LENGTH = 9;
+/** Latest time that an ID can contain. */
+const LATEST_MS = 32 ** TIME_LENGTH - 1;
 /** Number of 20-bit random numbers in an ID. Each further ID of a millisecond increments the last number. */
 const RANDOM_PARTS = 4;
 const PART_BITS = 20;
@@ -41,11 +43,16 @@ function increment(): void {
 }
 
 function encodeHead(): string {
+  let text = encodeTime(lastMs);
+  for (let at = 0; at < RANDOM_PARTS - 1; at += 1) text += digitsOf(random[at]!);
+  return text;
+}
+
+function encodeTime(ms: number): string {
   let text = '';
-  for (let rest = lastMs, count = 0; count < TIME_LENGTH; count += 1, rest = Math.floor(rest / 32)) {
+  for (let rest = ms, count = 0; count < TIME_LENGTH; count += 1, rest = Math.floor(rest / 32)) {
     text = ALPHABET[rest % 32]! + text;
   }
-  for (let at = 0; at < RANDOM_PARTS - 1; at += 1) text += digitsOf(random[at]!);
   return text;
 }
 
@@ -63,4 +70,13 @@ export function newId(prefix: IdPrefix, nowMs: number): string {
   if (nowMs > lastMs) startMillisecond(nowMs);
   else increment();
   return `${prefix}_${head}${digitsOf(random[RANDOM_PARTS - 1]!)}`;
+}
+
+/**
+ * Returns a lower bound of the IDs that were created at a time or later. There is no upper bound for a time: after the
+ * clock goes back, new IDs still have the latest time.
+ * @param ms time in milliseconds since the epoch
+ */
+export function firstIdAt(prefix: IdPrefix, ms: number): string {
+  return `${prefix}_${encodeTime(Math.max(0, Math.min(ms, LATEST_MS)))}`;
 }
