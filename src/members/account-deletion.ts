@@ -18,6 +18,7 @@ import { parseMetadata } from '../records/external-fields.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import { deleteAccountInRedis } from '../stores/redis/delete-account.js';
+import { deleteMentions } from './account-mentions.js';
 import type { Forgetting } from './forgetting.js';
 
 const SYSTEM: ChangeContext = { actor: 'system', ip: '', requestId: '' };
@@ -121,10 +122,11 @@ export class AccountDeletion {
         errors: [{ pointer: '#/name', detail }],
       });
     }
-    await this.deleteTexts(trx, id, name);
+    const texts = await this.readTexts(trx, id, name);
     const keys = await trx.selectFrom('api_key').select('id').where('account_id', '=', id).execute();
     const keyIds = JSON.stringify(keys.map((key) => key.id));
-    await trx.insertInto('account_deletion').values({ account_id: id, begun_at: now, key_ids: keyIds }).execute();
+    const deletion = { account_id: id, begun_at: now, key_ids: keyIds, texts };
+    await trx.insertInto('account_deletion').values(deletion).execute();
     const times = { updated_at: now, version: row.version + 1 };
     const nameless = {
       status: 'suspended',
@@ -154,28 +156,15 @@ export class AccountDeletion {
     return addEvents(trx, [event], now);
   }
 
-  /**
-   * Deletes stored admin responses and queued notices that contain the account's ID, its name or a member's address.
-   */
-  private async deleteTexts(trx: Transaction<Tables>, id: string, name: string): Promise<void> {
+  /** Returns the name of the account and the email addresses of its members as a JSON array. */
+  private async readTexts(trx: Transaction<Tables>, id: string, name: string): Promise<string> {
     const members = await trx
       .selectFrom('account_member')
       .innerJoin('member', 'member.id', 'account_member.member_id')
       .select('member.email')
       .where('account_id', '=', id)
       .execute();
-    const texts = [id, JSON.stringify(name), ...members.map(({ email }) => JSON.stringify(email))];
-    const stored = trx.selectFrom('idempotent_request').select(['api_key_id', 'key_hash', 'body', 'fields']);
-    for (const row of await stored.where('api_key_id', 'not like', 'key_%').execute()) {
-      const text = `${row.fields ?? ''}\n${Buffer.from(row.body ?? '', 'base64').toString()}`;
-      if (!texts.some((each) => text.includes(each))) continue;
-      const same = trx.deleteFrom('idempotent_request').where('api_key_id', '=', row.api_key_id);
-      await same.where('key_hash', '=', row.key_hash).execute();
-    }
-    for (const mail of await trx.selectFrom('mail').select(['id', 'content']).where('link_id', 'is', null).execute()) {
-      if (!texts.some((each) => mail.content.includes(each))) continue;
-      await trx.deleteFrom('mail').where('id', '=', mail.id).execute();
-    }
+    return JSON.stringify([name, ...members.map(({ email }) => email)]);
   }
 
   /**
@@ -187,11 +176,12 @@ export class AccountDeletion {
     const { db, kind } = database;
     const deletion = await db
       .selectFrom('account_deletion')
-      .select(['begun_at', 'key_ids'])
+      .select(['begun_at', 'key_ids', 'texts'])
       .where('account_id', '=', id)
       .executeTakeFirst();
     if (deletion === undefined) return;
     const isGraceOver = clock.now() - deletion.begun_at >= GRACE_MS;
+    if (deletion.texts !== null) await this.eraseTexts(id, deletion.texts);
     await this.eraseMembers(id);
     await this.eraseKeys(id, parseStrings(deletion.key_ids ?? '[]'), isGraceOver);
     const own = sql<SqlBool>`account_id = ${id}`;
@@ -202,6 +192,13 @@ export class AccountDeletion {
     await this.eraseDeliveries(id, isGraceOver);
     const isLogEmpty = kind === 'postgres' || (await emptyWriteAheadLog(db));
     if (isGraceOver && isLogEmpty) await db.deleteFrom('account_deletion').where('account_id', '=', id).execute();
+  }
+
+  /** Deletes stored responses and notices that mention the account, and then the texts of the deletion itself. */
+  private async eraseTexts(id: string, texts: string): Promise<void> {
+    const { database } = this.parts;
+    await deleteMentions(database, id, parseStrings(texts));
+    await database.db.updateTable('account_deletion').set({ texts: null }).where('account_id', '=', id).execute();
   }
 
   /**

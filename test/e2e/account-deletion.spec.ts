@@ -4,6 +4,10 @@ import { compileDataSchema } from '../../src/config/data-schema.js';
 import { OWN_EVENTS } from '../../src/outbox/own-events.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Tables } from '../../src/stores/database/schema.js';
+import { AccountDeletion, type AccountDeletionParts } from '../../src/members/account-deletion.js';
+import type { WorkSignal } from '../../src/outbox/work-signal.js';
+import type { Modules } from '../../src/program/modules.js';
+import { insertRows } from '../../src/stores/database/json-rows.js';
 import { addNotice } from '../../src/mail/mail-outbox.js';
 import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -12,13 +16,20 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { requestLogRow } from '../support/request-logs.js';
 import { newMember } from '../support/signed-in.js';
+import { OPERATOR } from '../support/stores.js';
 import { addEndpoint, deliveriesIn } from '../support/webhooks.js';
+
+/** Returns the parts with which the program opened its deletion. */
+function deletionPartsOf({ accountDeletion }: Modules): AccountDeletionParts {
+  return (accountDeletion as unknown as { readonly parts: AccountDeletionParts }).parts;
+}
 
 const HOUR_MS = 3_600_000;
 const NAME = 'Palmyra Caravans';
 const PERSONAL = /palmyra|zenobia|203\.0\.113\.77|tadmor/i;
 const TABLES = [
   'account',
+  'account_deletion',
   'account_member',
   'account_token',
   'api_key',
@@ -59,6 +70,9 @@ describeOnDatabases('account deletion', (kind) => {
     const bodies = (await rowsOf('idempotent_request')) as readonly { body: string | null }[];
     return JSON.stringify([rows, bodies.map(({ body }) => Buffer.from(body ?? '', 'base64').toString())]);
   }
+  /** Returns the deletion of the program on another handle of its database. */
+  const deletionWith = (handle: DatabaseHandle, change: Partial<AccountDeletionParts> = {}) =>
+    new AccountDeletion({ ...deletionPartsOf(running.modules), database: handle, ...change });
   const remove = (id: string, name: string) => running.admin.request('DELETE', `/accounts/${id}`, { name });
 
   /** Creates an account with keys, members, mail, usage, a request log and stored responses. */
@@ -202,6 +216,65 @@ describeOnDatabases('account deletion', (kind) => {
     expect(await stored()).toMatch(PERSONAL);
     await running.modules.accountDeletion.continueAll();
     expect(await stored()).not.toMatch(PERSONAL);
+  });
+
+  it('erases every stored response that mentions it, reads bounded batches, and keeps those of others', async () => {
+    const { id } = await running.admin.createAccount({ plan: 'starter', name: NAME });
+    await newMember(database, { email: 'zenobia2@tadmor.example', roles: { [id]: 'owner' } });
+    const mentions = [{ account_id: id }, { name: NAME }, { sent: [{ to: 'zenobia2@tadmor.example' }] }, undefined];
+    const others = [{ name: `${NAME} II` }, { account_id: 'acc_other' }, { name: '"' }];
+    const claim = { fingerprint: 'f', leased_until: 0, status: 201, body_hash: '', code: '', expires_at: HOUR_MS };
+    const rows = Array.from({ length: 901 }, (_, at) => {
+      const isMention = at % 3 === 0;
+      const content = isMention ? mentions[at % 4] : others[at % 3];
+      return {
+        ...claim,
+        api_key_id: ['operator', `mem_${at}`, `acc_${at}`, `portal:ses_${at}`, `tok_${at}`][at % 5]!,
+        key_hash: `text ${at}`,
+        owner: isMention ? 'mention' : 'other',
+        fields: content === undefined ? `Location: /admin/v1/accounts/${id}/tokens\r\n` : null,
+        body: content === undefined ? '' : Buffer.from(JSON.stringify(content)).toString('base64'),
+      };
+    });
+    await insertRows(database.db, kind, 'idempotent_request', rows);
+    const ownersOf = async () => {
+      const kept = database.db.selectFrom('idempotent_request').select('owner').where('key_hash', 'like', 'text %');
+      return (await kept.execute()).map(({ owner }) => owner);
+    };
+    expect(new Set(await ownersOf())).toEqual(new Set(['mention', 'other']));
+
+    const counts: number[] = [];
+    const db = database.db.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        counts.push(result.rows.length);
+        return result;
+      },
+    });
+    await deletionWith({ ...database, db }).delete(id, NAME, OPERATOR);
+    expect(await ownersOf()).toEqual(Array.from({ length: 600 }, () => 'other'));
+    expect(Math.max(...counts)).toBe(200);
+    await database.db.deleteFrom('idempotent_request').where('owner', '=', 'other').execute();
+    expect(await stored()).not.toMatch(PERSONAL);
+  });
+
+  it('that ends after its first transaction is continued: stored responses and its own texts are erased', async () => {
+    const { id, both } = await account();
+    const lost = new Error('the process ends');
+    const signal = {
+      tell: () => {
+        throw lost;
+      },
+    };
+    const deletion = deletionWith(database, { signal: signal as unknown as WorkSignal });
+    await expect(deletion.delete(id, `${NAME} and Sons`, OPERATOR)).rejects.toBe(lost);
+    const bodies = async () => JSON.parse(await stored())[1] as string[];
+    expect(JSON.stringify(await bodies())).toContain(id);
+    await running.modules.accountDeletion.continueAll();
+    expect(JSON.stringify(await bodies())).not.toContain(id);
+    expect(await stored()).not.toMatch(PERSONAL);
+    const member = database.db.selectFrom('member').select('removed_at').where('id', '=', both);
+    expect((await member.executeTakeFirst())?.removed_at).toBeNull();
   });
 
   it('erases a member of two accounts that are deleted at the same time', async () => {

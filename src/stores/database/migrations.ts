@@ -9,6 +9,7 @@ import { accountSearch } from './migrations/account-search-migration.js';
 import { auditCreations } from './migrations/audit-creations-migration.js';
 import { credentialCreators } from './migrations/credential-creators-migration.js';
 import { deletedKeys } from './migrations/deleted-keys-migration.js';
+import { deletionTexts } from './migrations/deletion-texts-migration.js';
 import { eventFilters } from './migrations/event-filters-migration.js';
 import { externalIds } from './migrations/external-ids-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
@@ -323,4 +324,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0033_account_deletions': accountDeletions,
   '0034_deleted_keys': deletedKeys,
   '0035_event_filters': eventFilters,
+  '0036_deletion_texts': deletionTexts,
 };

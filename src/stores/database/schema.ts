@@ -42,6 +42,11 @@ export interface AccountDeletionTable {
   begun_at: number;
   /** JSON array of the IDs of the account's keys. */
   key_ids: string | null;
+  /**
+   * JSON array of the account's name and the email addresses of its members. Null once no stored response contains
+   * them.
+   */
+  texts: string | null;
 }
 
 export interface ApiKeyTable {
