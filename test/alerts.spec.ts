@@ -1,4 +1,4 @@
-/** The documentation lists the alerts of deploy/alerts.yaml, and promtool tests every one of them. */
+/** The docs list every alert of deploy/alerts.yaml, and promtool tests each of them. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';

@@ -58,7 +58,7 @@ function linesWith(pattern: RegExp, allowed: RegExp): string[] {
 
 /** The modules of the program by floor, from the top. */
 const { floors } = JSON.parse(readFileSync('scripts/modules.json', 'utf8')) as { readonly floors: readonly string[][] };
-/** The panel and the example backend are separate programs. `.dependency-cruiser.cjs` defines what they may import. */
+/** The panel and the example backend are separate programs. `.dependency-cruiser.cjs` defines what they can import. */
 const OTHER_PROGRAMS = ['panel', 'customers'];
 /** Returns the module of a file, such as `quota` for `src/quota/redis/redis-clock.ts`, or null outside src. */
 const moduleOf = (file: string) => /^src\/([^/]+)/.exec(file)?.[1] ?? null;
@@ -158,7 +158,7 @@ describe('the source', () => {
   it('splits comma-separated lists only in listed files', () => {
     const otherLists =
       /^src\/(http\/grammar\/fields|stores\/redis\/address|program\/(program|commands)|quota\/usage\/usage-query|admin\/[\w-]+\/[\w-]+-query)/;
-    // X-Forwarded-* is read from its end. Transfer codings have parameters and an order.
+    // Exceptions. X-Forwarded-* is read from its end, and transfer codings have parameters and an order.
     const special = /^src\/(keys\/clients\/client-address|gateway\/request\/(arrivals|framing)|customers\/)/;
     expect(linesWith(/split\(','\)/, new RegExp(`${otherLists.source}|${special.source}`))).toEqual([]);
   });

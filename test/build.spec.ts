@@ -20,7 +20,7 @@ const later = (text: string): string => `export const LATER = '${text}';\n`;
 
 let project: SmallProject;
 const built = (name = 'later.js'): string => join(project.folder, 'dist', name);
-/** Returns the inode of `dist/`, which changes when the folder is replaced. */
+/** Returns the inode of `dist/`. It changes when the folder is replaced. */
 const identity = (): number => statSync(join(project.folder, 'dist')).ino;
 const at = () => ({ cwd: project.folder });
 /** Folders of builds that are running or were killed. */
@@ -134,7 +134,8 @@ describe('a build', () => {
     expect([existsSync(built('stale.js')), existsSync(built('bundled/stale.js.map'))]).toEqual([false, false]);
     const second = chunks().find((name) => name !== first);
     expect(chunks().toSorted()).toEqual([first, second].toSorted());
-    // A later build has files that are more than a minute newer.
+    // Makes the first bundle look an hour older. The next build deletes it, because later files are newer by over a
+    // minute.
     const hourAgo = Date.now() / 1_000 - 3_600;
     utimesSync(join(project.folder, first), hourAgo, hourAgo);
     project.write({ 'src/later.ts': later('third') });
@@ -162,7 +163,7 @@ describe('a build', () => {
     project.write(Object.fromEntries(many));
     await build();
     let before = readFileSync(built(), 'utf8');
-    // Repeats a build that finished before it could be killed.
+    // Repeats until a build is killed before it finishes.
     for (let round = 1, isKilled = false; !isKilled; round++) {
       before = readFileSync(built(), 'utf8');
       project.write({ 'src/later.ts': later(`round ${round}`) });

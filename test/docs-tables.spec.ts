@@ -16,7 +16,7 @@ it('the documentation has more than ten generated tables', () => expect(marks.le
 it.each(marks)('$file: $name is written by npm run $script', ({ name, script, rest }) => {
   const [, program = '', bench = ''] = /^node (\S+)(?: (\S+))?$/.exec(scripts[script] ?? '') ?? [];
   expect(rest).toContain(`<!-- end of ${name} -->`);
-  // The mark is in a row of the harness or in the program. A load has its own file.
+  // The mark is in a row of the bench harness or in the program itself. A load has its own file.
   const [, load] = name.split(' ');
   const source = readFileSync(program, 'utf8');
   const row = source.split('\n').find((line) => line.trim().startsWith(`${bench}: {`)) ?? '';

@@ -33,10 +33,10 @@ const SOURCES = readdirSync('src', { recursive: true, encoding: 'utf8' })
 
 const unique = (names: Iterable<string>) => [...new Set(names)].toSorted();
 const matches = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, name = '']) => name);
-/** Returns the fenced blocks of a language. */
+/** Returns the fenced code blocks of a language. */
 const blocks = (text: string, language: string) =>
   matches(text, new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'));
-/** All inline and fenced code. */
+/** Inline and fenced code of all pages. */
 const CODE = [...matches(ALL, /^```\w*\n([\s\S]*?)^```/gm), ...matches(ALL, /`([^`]+)`/g)].join('\n');
 
 describe('docs/metrics.md', () => {
@@ -63,7 +63,7 @@ describe('docs/metrics.md', () => {
 
   it('lists every metric that any page names', () => {
     const names = matches(ALL, /\b((?:trailgate|http_server)_[a-z_]+[a-z])/g);
-    // `trailgate_export` is the first member of an export.
+    // `trailgate_export` is no metric, but the first member of an export.
     const known = (name: string) =>
       name === 'trailgate_export' || rows.has(name) || rows.has(name.replace(/_(?:bucket|sum|count)$/, ''));
     expect(unique(names).filter((name) => !known(name))).toEqual([]);
@@ -200,7 +200,7 @@ describe('names in the documentation', () => {
   it('include only existing files and folders', () => {
     const named = matches(ALL, /`((?:src|test|scripts|deploy|docs)\/[\w./-]+)`/g);
     expect(named.length).toBeGreaterThan(50);
-    // Git does not keep empty folders, and this one may still be empty.
+    // Git does not keep empty folders, and this one may be empty.
     expect(unique(named).filter((path) => path !== 'test/security/' && !existsSync(path))).toEqual([]);
   });
 
@@ -276,7 +276,7 @@ describeWithOpenssl('docs/recipes.md', () => {
   });
 });
 
-/** Merges a part into a whole configuration. An operation replaces the one with the same `match`. */
+/** Merges part of a configuration into a whole one. An operation replaces the one with the same `match`. */
 function merged(whole: unknown, piece: unknown): unknown {
   if (Array.isArray(whole) && Array.isArray(piece)) {
     const named = new Set(piece.map((entry: { match?: string }) => entry.match));

@@ -1,4 +1,4 @@
-/** Lists of keys on both databases: search, filters, sort order and cursors. */
+/** Lists of keys on SQLite and PostgreSQL: search, filters, sort order and cursors. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createAccountSchema } from '../../src/records/account-fields.js';
 import type { Account } from '../../src/accounts/accounts.js';
@@ -32,7 +32,7 @@ describeOnDatabases('a list of keys', (kind) => {
   };
   const page = (query: Partial<ApiKeyQuery> = {}) =>
     stores.keys.list(account, { limit: 100, sort: 'created', order: 'asc', ...query });
-  /** Returns the keys of all pages, two keys a page. */
+  /** Returns the keys of all pages, with two keys per page. Calls `between` after each page. */
   const all = async (query: Partial<ApiKeyQuery> = {}, between: () => Promise<unknown> = async () => {}) => {
     const keys: ListedApiKey[] = [];
     let cursor: string | undefined;
@@ -121,7 +121,7 @@ describeOnDatabases('a list of keys', (kind) => {
       for (let at = 1; at <= 8; at++) made.push((await create(`k${at}`)).id);
       await stores.keys.touchLastUsed(usesOf(new Map(made.map((id, at) => [id, 1_000 + at]))));
       let now = 10_000;
-      // The key after which the next page would begin is used, and moves to the top.
+      // Uses the key after which the next page would begin. It moves to the top of the list.
       const shown = await all({ sort: 'last_used', order: 'desc' }, async () => {
         const [last] = (await page({ sort: 'last_used', order: 'desc', limit: 100 })).data.slice(-5);
         await stores.keys.touchLastUsed(usesOf(new Map([[last!.id, (now += 1)]])));

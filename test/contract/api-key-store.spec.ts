@@ -1,4 +1,4 @@
-/** Guarantees of the stores of accounts and keys, on both databases. */
+/** Guarantees of the stores of accounts and keys, on SQLite and PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';

@@ -1,4 +1,4 @@
-/** Authorizing a change of a key uses the row that the change locks, on both databases. */
+/** Authorizing a change of a key uses the row that the change has locked, on SQLite and PostgreSQL. */
 import { expect, it } from '@jest/globals';
 import type { AuthorizeChange } from '../../src/records/access-changes.js';
 import { createAccountSchema } from '../../src/records/account-fields.js';

@@ -1,4 +1,4 @@
-/** Changes of keys and accounts create events of their account, in the transaction of the change. */
+/** Changes of keys and accounts create events for their account, in the transaction of the change. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { addExpiringKeys } from '../../src/accounts/change-events.js';

@@ -1,7 +1,7 @@
 /**
- * Random histories under a clock that jumps ahead and back, up to an hour and more. No count is ever negative, and a
- * month holds exactly the cost that was admitted and not refunded. No 60 seconds of real time hold more than the limit,
- * unless a jump ahead falls between them.
+ * Property test of the counters with a clock that jumps ahead and back, by an hour and more. No count is ever negative.
+ * A month holds exactly the cost that was admitted and not refunded. No 60 seconds of real time admit more than the
+ * limit, unless a jump ahead falls between them.
  */
 import { expect, describe, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -17,7 +17,7 @@ import { timedRedisCounters } from '../support/timed-redis.js';
 import { ACCOUNT_MONTH, KEY_MONTH } from '../../src/platform/quotas/windows.js';
 
 const HOUR_MS = 3_600_000;
-/** In the middle of a month that no jump leaves, far in the future. */
+/** Start of each history: mid-month, so that no jump leaves the month, and in the far future. */
 const BEGIN_MS = Date.parse('2100-11-20T10:00:00Z');
 const SPAN_MS = 60_000;
 
@@ -42,7 +42,7 @@ type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
 interface Admitted {
   readonly keyId: string;
   readonly atMs: number;
-  /** The number of jumps ahead before the request. */
+  /** Number of jumps ahead before the request. */
   readonly stretch: number;
   readonly subject: QuotaSubject;
   readonly decision: QuotaDecision;
@@ -72,7 +72,8 @@ async function play(store: CounterStore, clock: TestClock, limits: Limits, drawn
       expectSound(decision.used);
       if (decision.admitted) admitted.add({ keyId: subject.keyId, atMs: trueMs, stretch, subject, decision });
     }
-    // A later refund could hit a clock that was set back to the same second. It would lower the current minute.
+    // Refunds only requests of the last 60 seconds. A later refund after the clock was set back to the same second
+    // would lower the current minute.
     const givable = [...admitted].filter(({ atMs }) => trueMs - atMs < SPAN_MS);
     const given = refund === null ? undefined : givable[refund % Math.max(1, givable.length)];
     if (given !== undefined) {
@@ -99,7 +100,7 @@ async function expectMonths(store: CounterStore, subjects: readonly QuotaSubject
   }
 }
 
-/** Expects at most the limits in any 60 real seconds without a jump ahead. */
+/** Expects that no 60 seconds of real time without a jump ahead admitted more than the minute limits. */
 function expectSpans(admitted: readonly Admitted[], limits: Limits): void {
   for (const first of admitted) {
     const span = admitted.filter(

@@ -1,4 +1,7 @@
-/** Random histories: every counter store decides as a simple model does, and no 60 seconds ever exceed the limit. */
+/**
+ * Property test with random histories. Every counter store decides as a simple model does, and no 60 seconds exceed the
+ * limit.
+ */
 import { deepStrictEqual } from 'node:assert/strict';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -16,7 +19,10 @@ import { timedRedisCounters } from '../support/timed-redis.js';
 import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
 const KEYS = ['key_1', 'key_2', 'key_3'];
-/** Histories begin in mid-month, just before its end, and just before the end of a leap February, far in the future. */
+/**
+ * Start times of histories: mid-month, shortly before its end, and shortly before the end of a leap February. All are
+ * in the far future.
+ */
 const BEGINNINGS = ['2100-11-20T10:00:00Z', '2100-12-31T23:59:20Z', '2104-02-28T23:59:30Z'].map((text) =>
   Date.parse(text),
 );
@@ -68,13 +74,15 @@ const history = fc.record({
 });
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
-/** Returns the parts of a decision that the model predicts. */
+/** Returns the fields of a decision that the model predicts. */
 function seenOf(decision: QuotaDecision): Expected {
   const { admitted, used, violated, keyMinuteResetMs, accountMinuteResetMs, retryAtMs } = decision;
   return { admitted, used, violated, keyMinuteResetMs, accountMinuteResetMs, retryAtMs };
 }
 
-/** Sorts the decisions on equal requests into the order in which the store made them: admitted ones come first. */
+/**
+ * Sorts decisions on equal concurrent requests into the order in which the store made them. Admitted ones come first.
+ */
 function inOrder(decisions: readonly QuotaDecision[]): QuotaDecision[] {
   return decisions.toSorted(
     (one, other) =>
@@ -84,7 +92,7 @@ function inOrder(decisions: readonly QuotaDecision[]): QuotaDecision[] {
 
 let account = 0;
 
-/** Plays a history on a store and on the model; throws at the first answer that differs. */
+/** Plays a history on a store and on the model. Throws at the first decision that differs. */
 async function play(store: CounterStore, clock: TestClock, { beginMs, limits: first, steps }: History): Promise<void> {
   const accountId = `acc_${++account}`;
   const subjectsOf = (of: NamedCounts): QuotaSubject[] =>
@@ -104,7 +112,8 @@ async function play(store: CounterStore, clock: TestClock, { beginMs, limits: fi
       case 'request': {
         const subject = subjects[each.key]!;
         const asked = Array.from({ length: each.count }, () => store.decide(subject, each.cost));
-        // Simultaneous requests have no order: the first may wait for the database, and later ones need not.
+        // Concurrent requests have no fixed order, because the first may wait for the database while later ones need
+        // not.
         for (const decision of inOrder(await Promise.all(asked))) {
           const { entry, expected } = model.decide(subject.keyId, subject.limits, each.cost, clock.now());
           deepStrictEqual(seenOf(decision), expected);
@@ -121,7 +130,7 @@ async function play(store: CounterStore, clock: TestClock, { beginMs, limits: fi
       }
       case 'set': {
         const keyId = each.key === undefined ? undefined : subjects[each.key]!.keyId;
-        // Nothing else happens in this millisecond, because requests within it would have no order.
+        // Separates the set from other requests by a millisecond. Requests in the same millisecond would have no order.
         clock.advance(1);
         model.setMonth(keyId, each.used, clock.now());
         await store.setMonthUsed(accountId, keyId, UTC_MONTHS, each.used);
@@ -151,7 +160,9 @@ const spanSteps = fc.array(
 );
 type SpanSteps = typeof spanSteps extends fc.Arbitrary<infer T> ? T : never;
 
-/** Returns the largest cost in any 60 seconds, for bursts of requests while the clock is sometimes set back. */
+/**
+ * Sends bursts of requests while the clock is sometimes set back. Returns the largest cost admitted in any 60 seconds.
+ */
 async function mostInAMinute(
   store: CounterStore,
   clock: TestClock,

@@ -1,6 +1,6 @@
 /**
- * The clock jumps into another month and back. Each month continues at its count, and never below the count of the
- * process or the database.
+ * The clock jumps into another month and back. Each month continues at its previous count, and never below the count of
+ * the process or the database.
  */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -100,7 +100,7 @@ describeCounterStores((under) => {
   });
 });
 
-/** Cost admitted by month: the counts that the database would have and that each counter must have. */
+/** Admitted cost by month. Stands in for the database, and is the expected value of each counter. */
 class Admitted implements Pick<FixedMonths, 'usedInMonth'> {
   private readonly counts = new Map<string, number>();
 

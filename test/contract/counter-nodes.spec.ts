@@ -1,7 +1,7 @@
 /**
- * Random histories of several nodes on one Redis that decide at the same time. Changed limits reach one node after the
- * other. Single requests get the model's decision. Simultaneous ones may be decided in any order. No request exceeds a
- * limit, refused requests would not have fitted, and the counts are the admitted requests without refunds.
+ * Property test of several nodes on one Redis that decide at the same time. Changed limits reach one node after the
+ * other. Single requests get the decision of the model. Concurrent requests can be decided in any order. No request
+ * exceeds a limit, refused requests would not have fitted, and the counts are the admitted cost without refunds.
  */
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
@@ -67,7 +67,7 @@ interface Made {
 
 let account = 0;
 
-/** One account on several nodes, with its model. */
+/** Test account on several nodes, with its model. */
 class Cluster {
   private readonly accountId = `acc_${++account}`;
   private readonly model = new CounterModel();
@@ -86,7 +86,7 @@ class Cluster {
     this.subjects[index % this.nodes.length] = this.subjectsOf(of);
   }
 
-  /** Sends requests and refunds at the same time, and checks the decisions and counts. */
+  /** Sends requests and refunds concurrently, and checks the decisions and counts. */
   async atOnce(requests: readonly Request[], refund: readonly number[]): Promise<void> {
     const given = refund.flatMap((which) => this.givable.splice(which % Math.max(1, this.givable.length), 1));
     const asked = requests.map(({ node: index, key, cost }) => {
@@ -103,14 +103,14 @@ class Cluster {
       if (!decision.admitted) continue;
       const { entry } = this.model.decide(subject.keyId, NO_LIMITS, cost, this.clock.now());
       if (entry !== undefined) this.givable.push({ entry, subject, decision, store });
-      // The decision contains the counts after the request. They are within the limits that its node knew.
+      // `used` includes this request. It must have fitted into the limits that its node knew.
       ok(roomFor(subject.limits, minus(decision.used, cost), cost) > 0);
     }
     await this.expectCounted();
     if (given.length === 0) this.expectJudged(made, before);
   }
 
-  /** Counts only grew, because there were no refunds: a refused request would not fit now either. */
+  /** Checks the decisions of a step without refunds. Counts only grew, so a refused request must not fit now either. */
   private expectJudged(
     made: readonly { subject: QuotaSubject; cost: number; decision: QuotaDecision }[],
     before: readonly Readonly<QuotaCounts>[],
@@ -123,7 +123,7 @@ class Cluster {
     }
   }
 
-  /** Expects that every node reads the cost that was admitted and not refunded. */
+  /** Expects every node to read the cost that was admitted and not refunded. */
   private async expectCounted(): Promise<void> {
     for (const [key] of KEYS.entries()) {
       const keyId = this.keyId(key);

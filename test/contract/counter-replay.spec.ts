@@ -23,7 +23,7 @@ describeWithRedis('requests admitted during a Redis outage', () => {
   });
   afterEach(() => redis.close());
 
-  /** Returns an outage entry, from pairs of age in milliseconds and cost. */
+  /** Returns the outage log entry of these requests, given by their age in milliseconds and cost. */
   function entryOf(admitted: readonly (readonly [agoMs: number, cost: number])[]): OutageEntry {
     const log = new OutageLog();
     for (const [agoMs, cost] of admitted) {

@@ -1,4 +1,4 @@
-/** Guarantees of every counter store when an operator sets a count. */
+/** Guarantees of every counter store when an operator sets the count of a month. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/platform/clock.js';
 import { RedisCounters } from '../../src/quota/redis/redis-counters.js';

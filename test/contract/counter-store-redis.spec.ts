@@ -120,7 +120,7 @@ describeWithOwnRedis('counters in a monitored Redis', () => {
     const subject = subjectWith({}, { accountId: 'acc_busy', keyId: 'key_busy' });
     const names = [subject.accountCounterKey, subject.keyCounterKey];
     await store.decide(subject, 1);
-    // Fills the ring as if there had been ten requests in each second.
+    // Fills the ring as if every second had had ten requests.
     const last = Number((await client.time())[0]) - 1;
     const ring = times(BUCKETS, (slot) => [slot, 10]).flat();
     const { label } = monthPeriodAt(Date.now());
@@ -136,7 +136,7 @@ describeWithOwnRedis('counters in a monitored Redis', () => {
     expect([used[ACCOUNT_MINUTE], used[KEY_MINUTE]]).toEqual(times(2, () => (BUCKETS - gone) * 10 + 1));
     await eventually('Redis has said what it read', () => read > 0);
     monitor.disconnect();
-    // For each counter: seven fields, the current bucket, the buckets that left, and two more.
+    // Allowed reads per counter: seven fields, the current bucket, the buckets that left the window, and two spare.
     expect(read).toBeLessThanOrEqual(2 * (8 + gone + 2));
   });
 });

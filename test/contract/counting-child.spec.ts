@@ -120,7 +120,7 @@ describe('the counting process', () => {
 
   it('stops without an error while a replacement is starting', async () => {
     const program = join(temporaryFolder('slow'), 'counting-process.mjs');
-    // The first process listens and exits. Its replacement does neither.
+    // The first process reports that it listens, and exits. Its replacement does neither.
     const source =
       "if (process.argv[2] === '0') process.send({ type: 'listening' }, () => process.exit()); setInterval(() => {}, 1e6);";
     writeFileSync(program, source);

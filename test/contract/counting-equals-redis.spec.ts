@@ -1,5 +1,5 @@
 /**
- * The counting process behaves as Redis does: random calls of every script give the same replies. Redis runs the Lua
+ * The counting process behaves as Redis does. Random calls of every script give the same replies. Redis runs the Lua
  * script, and the counting process the function of the same name.
  */
 import { deepStrictEqual } from 'node:assert/strict';
@@ -36,7 +36,6 @@ describeWithRedis('the counting process', () => {
   let own: Redis;
   const timed = new Map<string, string>();
   let account = 0;
-  /** The latest reply. */
   let last = '';
   const replies = new Map<string, number>();
 
@@ -57,7 +56,7 @@ describeWithRedis('the counting process', () => {
     clock.advance(START_MS - clock.now());
     const scene = { account: `acc_${++account}`, batches: new Map(), sets: [] };
     for (const each of drawn) {
-      // Every call has its own millisecond, so both use the same microsecond.
+      // Advances the clock before each call, so that both sides use the same time.
       clock.advance(each.waitMs);
       const { script, keys, args } = each.call({ ...scene, nowMs: clock.now() });
       const source = timed.get(script) ?? withTimeArgument(script);
@@ -73,7 +72,7 @@ describeWithRedis('the counting process', () => {
   const [january, february] = [31 * DAY_MS, 35 * DAY_MS];
   const both = [0, 1];
   const step = (made: (scene: Scene) => Call): Step => ({ waitMs: 1, call: made });
-  /** Creates the counters of account and key in a month. The node `by`, if any, reports `refunded` as refunded. */
+  /** Creates the counters of account and key in a month. If given, node `by` reports `refunded` as its refunds. */
   const created = (aheadMs: number, used: number, by = '', refunded = 0): Step =>
     step(({ nowMs, account: of }) => {
       const log = refunded === 0 ? '' : `${nowMs * 1_000} ${-refunded}`;
@@ -92,7 +91,7 @@ describeWithRedis('the counting process', () => {
       const line = `1 1 -1 -1 100 100 -1 -1 ${monthOf(nowMs, aheadMs).join(' ')}\n`;
       return { script: DECIDE_LUA, keys, args: [nowMs + 100, nextNumber(), HOUR_MS, line] };
     });
-  /** Sets the month of the key, with the counter of the account as its shadow. */
+  /** Sets the month count of the key. The script also gets the counter of the account. */
   const set = (aheadMs: number, used: number): Step =>
     step(({ nowMs, account: of }) => ({
       script: SET_USED_LUA,
@@ -102,7 +101,7 @@ describeWithRedis('the counting process', () => {
 
   it('returns to a month with a negative count, as Redis does', async () => {
     await play([created(january, 0, 'one', 2), decided(february, 'one'), decided(january, 'one')]);
-    // The January count, after the one February call.
+    // Counts before the January request: 1 in the minute from the February request, and -2 in January.
     expect(last).toMatch(/^\d+ 1 1 1 -2 -2 /);
   });
 
@@ -126,7 +125,7 @@ describeWithRedis('the counting process', () => {
     'replies to random calls of all scripts as Redis does',
     async () => {
       await fc.assert(fc.asyncProperty(steps, play), RUNS);
-      // Each script must have been called at least once.
+      // All twelve scripts must have been called.
       expect(replies.size).toBe(12);
     },
     HISTORIES_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 /**
- * A replaced counting process grants no month limit twice: it decides nothing before every node has reported its
+ * A replaced counting process grants no month limit twice. It decides nothing before every node has reported its
  * counts. Random histories of several nodes replace the process during bursts, sometimes again before all nodes have
  * reported.
  */
@@ -37,13 +37,13 @@ const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('look' as const), node }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('look too late' as const), node }) },
 );
-/** `isAwaited`: the step ends before the next one begins. */
+/** `isAwaited`: the step must end before the next one begins. */
 const steps = fc.array(fc.record({ step, isAwaited: fc.boolean() }), { minLength: 4, maxLength: 25 });
 type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
 
 let accounts = 0;
 
-/** One account on all nodes, and the cost that was admitted for it. */
+/** Test account on all nodes, and the cost that was admitted for it. */
 class History {
   admitted = 0;
   private readonly accountId = `acc_${++accounts}`;
@@ -86,7 +86,7 @@ class History {
   }
 
   private async ask(index: number, key: number, cost: number): Promise<void> {
-    // A request without a decision was not admitted.
+    // A request whose decision failed was not admitted.
     const decided = Promise.resolve(this.nodes[index]!.limiter.decide(this.subjects[index]![key]!, cost));
     const decision = await decided.catch(() => undefined);
     if (decision?.admitted === true) this.admitted += cost;
@@ -99,7 +99,7 @@ class History {
   }
 }
 
-/** Returns a function that sends requests of one key at once and counts the admitted ones. */
+/** Returns a function that sends requests of one key concurrently and returns how many were admitted. */
 function bursts(): (at: CountingNode, count: number) => Promise<number> {
   const of = { accountId: `acc_${++accounts}`, keyId: `key_${accounts}` };
   return async (at, count) => {
@@ -175,7 +175,7 @@ describe('a replacement counting process', () => {
     const [first, second] = clients.map((client) => new CountingNode(client, database));
     for (const each of [first!, second!]) await each.look();
     const burst = bursts();
-    // Only the first node has seen the whole count.
+    // The second node has seen 30 requests, and only the first one all 50.
     expect(await burst(second!, 30)).toBe(30);
     expect(await burst(first!, 20)).toBe(20);
     counting.empty(2);
@@ -217,7 +217,7 @@ describe('a replacement counting process', () => {
   it(
     'admits exactly the month limit, whenever it is replaced',
     async () => {
-      // Each run waits until no earlier call can still take effect.
+      // Uses fewer runs, because each run waits until no earlier call can still take effect.
       const runs = { ...RUNS, numRuns: Math.ceil(RUNS.numRuns / 4) };
       await fc.assert(
         fc.asyncProperty(steps, async (drawn) => {

@@ -34,7 +34,7 @@ describe('the server of the counting process', () => {
       }
       expect(await client.publish('tg:invalidations', '{"keyId":"ä"}')).toBe(2);
       expect(await client.publish('another', 'x')).toBe(0);
-      // Messages published before this reply on the same connection have arrived.
+      // PING is answered after all earlier messages of the connection, so they have arrived.
       for (const listener of listeners) expect(await listener.ping()).toBe('PONG');
       expect(heard).toEqual(Array.from({ length: 2 }, () => 'tg:invalidations {"keyId":"ä"}'));
     } finally {
@@ -81,7 +81,7 @@ describe('the server of the counting process', () => {
     const second = await come();
     expect(isAlone).toBe(false);
     server.onceAlone(1, () => (isAlone = true));
-    // After its reply, the server has processed everything before.
+    // The reply shows that the server has processed everything before it.
     second.write('*1\r\n$4\r\nPING\r\n');
     await once(second, 'data');
     expect(isAlone).toBe(false);

@@ -1,4 +1,4 @@
-/** Data of the counting process expires, even if no request uses it again. */
+/** The counting process deletes expired data, even if no request uses it again. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { CountingTables } from '../../src/quota/counting/counting-tables.js';
@@ -29,7 +29,6 @@ describe('the tables of the counting process', () => {
     tables.sweep();
     expect(counter.youth).toBeDefined();
     nowMs += 1;
-    // The first sweep ends one round.
     for (const _ of [1, 2]) tables.sweep();
     expect(counter.youth).toBeUndefined();
     expect(counter.used).toBe(5);

@@ -13,7 +13,7 @@ describe('the lock of the data folder', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Starts another process that holds the same lock until it is killed. */
+  /** Starts another process that holds the lock until it is killed. */
   async function otherHolder() {
     const source = `
       const { DatabaseSync } = require('node:sqlite');

@@ -176,7 +176,7 @@ describeOnDatabases('an opened database', (kind) => {
   });
 
   it('migrates the months of counters to labels of their first day', async () => {
-    // The tables of migration 0001, filled as they were before 0002.
+    // Recreates the tables of migration 0001, with rows as they were before migration 0002.
     await emptyUntil(handle, '0001_accounts_keys_counters_audit');
     await sql`insert into quota_counter values ('acc_1', '', ${Date.UTC(2026, 10, 1)}, 41, 7), ('acc_1', 'key_1', ${Date.UTC(2026, 9, 1)}, 5, 6)`.execute(
       handle.db,
@@ -307,7 +307,7 @@ describeOnDatabases('an opened database', (kind) => {
     expect(await answersNow(other)).toBe(false);
   });
 
-  /** Writes a migration of a newer version. @param oldest Oldest version that works on it; null: not recorded. */
+  /** Adds a migration of a newer version. @param oldest Oldest version that works with it. Null stores none. */
   async function migrateFurther(oldest: string | null): Promise<void> {
     await sql`insert into kysely_migration (name, timestamp) values ('9999_future', '2030')`.execute(handle.db);
     await handle.db.deleteFrom('installation').where('name', '=', 'oldest_version').execute();

@@ -1,6 +1,7 @@
 /**
- * Random histories of several nodes on a Redis, or a counting process, that is emptied meanwhile, even again before all
- * nodes have noticed. Once each node has read it, a month and a day hold the cost that was admitted and not refunded.
+ * Property test of several nodes on a Redis or a counting process that is emptied meanwhile, even again before all
+ * nodes have noticed. Once each node has read its counters, a month and a day hold the cost that was admitted and not
+ * refunded.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
@@ -32,13 +33,13 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('look' as const), node }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('give back' as const), which: fc.nat(100) }) },
 );
-/** `isAwaited`: the step ends before the next one begins. */
+/** `isAwaited`: the step must end before the next one begins. */
 const steps = fc.array(fc.record({ step, isAwaited: fc.boolean() }), { minLength: 2, maxLength: 25 });
 type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
 
 let accounts = 0;
 
-/** One account on all nodes, and its expected usage. */
+/** Test account on all nodes, and its expected usage. */
 class History {
   private readonly accountId = `acc_${++accounts}`;
   private readonly subjects: QuotaSubject[][];
@@ -61,7 +62,7 @@ class History {
       else if (each.do === 'empty') this.running.push(this.empty());
       else if (each.do === 'flush') this.running.push(this.nodes[each.node]!.flush());
       else if (each.do === 'look') this.running.push(this.nodes[each.node]!.look());
-      // Runs alone: a refund in the same millisecond as the loss may have no effect.
+      // Waits for other steps, because a refund in the same millisecond as the loss may have no effect.
       else await this.settled().then(() => this.refund(each.which));
       if (isAwaited) await this.settled();
       else await new Promise((resolve) => setImmediate(resolve));
@@ -90,7 +91,7 @@ class History {
     this.used[made.subject.keyId === this.keyId(0) ? 0 : 1]! -= made.decision.cost;
   }
 
-  /** Expects the counted usage, after all nodes have read the counters. */
+  /** Expects the counted usage. All nodes must have read the counters before. */
   async expectCounted(): Promise<void> {
     const [one, two] = this.used;
     for (const [key, keyMonth] of this.used.entries()) {
@@ -109,7 +110,7 @@ announce('a Redis that is emptied');
 
 interface EmptiedWorld {
   readonly database: TestDatabase;
-  /** A connection for each node. */
+  /** One connection per node. */
   readonly clients: readonly Redis[];
   empty(): Promise<unknown>;
   close(): Promise<void>;
@@ -168,7 +169,7 @@ function suite(open: () => Promise<EmptiedWorld>): void {
     async () => {
       await fc.assert(
         fc.asyncProperty(steps, async (drawn) => {
-          // New nodes for each history: old ones would report the accounts of all earlier histories.
+          // Creates new nodes for each history. Old ones would report the accounts of all earlier histories.
           const nodes = world.clients.map((client) => new CountingNode(client, world.database));
           for (const each of nodes) await each.look();
           const history = new History(nodes, () => world.empty());

@@ -1,4 +1,4 @@
-/** Concurrent requests with events share one transaction. */
+/** Concurrent requests with events share one database transaction. */
 import { expect, it } from '@jest/globals';
 import { WorkSignal } from '../../src/outbox/work-signal.js';
 import { EventIntake } from '../../src/webhooks/intake/intake.js';
@@ -15,7 +15,7 @@ describeOnDatabases('the event intake', (kind) => {
       const types = [{ name: 'customer.created', schema: null, description: null, example: null }];
       const intake = new EventIntake(database.db, systemClock, new WorkSignal(), () => types);
       const event = (id: string) => ({ id, type: 'customer.created', account_id: 'acc_1', data: {} });
-      // The first is written alone. The others wait for it, and share one transaction.
+      // The first event is written alone. The two others wait for it and share one transaction.
       const taken = await Promise.all(['first', 'same', 'same'].map((id) => intake.acceptEvents('crm', [event(id)])));
       expect(taken.map(([one]) => one?.isDuplicate)).toEqual([false, false, true]);
       expect(taken[2]?.[0]?.eventId).toBe(taken[1]?.[0]?.eventId);

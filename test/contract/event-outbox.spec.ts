@@ -1,4 +1,4 @@
-/** Guarantees of the event outbox, on both databases. */
+/** Guarantees of the event outbox, on SQLite and PostgreSQL. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Event, NewEvent } from '../../src/outbox/event-types.js';

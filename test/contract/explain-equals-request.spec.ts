@@ -1,6 +1,6 @@
 /**
- * The explanation of a request equals the response to the request: random keys, scopes, limits, dates, addresses and
- * faults. TRAILGATE_TEST_SEED repeats a run.
+ * The explanation of a request equals the response to the request, for random keys, scopes, limits, dates, addresses
+ * and faults. TRAILGATE_TEST_SEED repeats a run.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { writeSync } from 'node:fs';
@@ -20,7 +20,7 @@ import type { TestClock } from '../support/stores.js';
 
 const PAGES = new ErrorPages('http://localhost:8080');
 
-/** The number of requests for both kinds of counters together. */
+/** Total number of requests for both kinds of counters. */
 const REQUESTS = 4_000;
 /** Returns how the explanation and the response differ, or undefined. */
 function difference({ problem }: Explanation, { status, headers, body }: Told, method: string): unknown {
@@ -46,7 +46,7 @@ function suite(
     database = await testDatabase('sqlite');
     world = new ExplainedWorld(database, RUNS.seed);
     await world.open(openQuotas);
-    // Removes the random part of retry times.
+    // Removes the random part of Retry-After.
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
   afterAll(async () => {
@@ -98,7 +98,7 @@ function suite(
       'quota_exceeded',
       'quota_unavailable',
     ];
-    // Each of these codes must have occurred at least once.
+    // Expects each of these codes at least once.
     for (const code of [...wanted, ...ofKeys, ...rest]) expect([code, codes.get(code) ?? 0]).not.toEqual([code, 0]);
   });
 }

@@ -1,4 +1,7 @@
-/** Random histories: every idempotency record store behaves as a simple model, and no request is carried out twice. */
+/**
+ * Property test with random histories. Every idempotency record store behaves as a simple model, and no request is
+ * carried out twice.
+ */
 import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -56,7 +59,7 @@ interface ModelRecord {
   outcome: Extract<Outcome, { kind: 'done' }> | undefined;
 }
 
-/** Model holds the expected results of a store, in seconds. */
+/** Reference model of a record store. Times are in seconds. */
 class Model {
   nowS = 1_000;
   private readonly records = new Map<string, ModelRecord>();
@@ -118,7 +121,7 @@ async function play({ store, wait }: RecordStoreUnderTest, steps: readonly Step[
   const run = `run ${++count}`;
   const model = new Model();
   const nameOf = (at: number) => ({ caller: run, keyHash: `${at}` });
-  /** Claims so far, successful or not. */
+  /** All claims so far, whether they succeeded or not. */
   const asked: ClaimTerms[] = [];
   for (const each of steps) {
     switch (each.do) {

@@ -1,4 +1,6 @@
-/** Guarantees of every idempotency record store: one of several claims wins, and its result is never produced twice. */
+/**
+ * Guarantees of every idempotency record store. One of several claims wins, and its request is never carried out twice.
+ */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { ClaimTerms, KeptResponse, Outcome } from '../../src/idempotency/record.js';
@@ -122,7 +124,7 @@ describeRecordStores('an idempotency record', (open) => {
     await under.store.claim(terms);
     await under.store.release(terms);
     expect(await stateOf('other', { fingerprint: 'two' })).toBe('claimed');
-    // The other request owns the record now.
+    // The other request has claimed the record.
     await under.store.release(terms);
     expect(await under.store.end(terms, DONE)).toBe(false);
     expect(await stateOf('third', { fingerprint: 'two' })).toBe('under_way');

@@ -33,7 +33,7 @@ describe('an identity provider', () => {
   };
   const finish = async (stepToken: string | undefined, query: string) => await open.finish(stepToken, query);
 
-  /** Signs in as a subject. `turn` may change the callback. */
+  /** Signs in as a subject. `turn` can change the parameters of the callback. */
   async function signIn(sub: string, journey = TO_SIGN_IN, turn: (callback: URLSearchParams) => void = () => {}) {
     const { url, step } = await providers.begin('company', journey);
     const back = await idp.signIn(url, sub);
@@ -196,7 +196,7 @@ describe('an identity provider', () => {
       const { url, step } = await providers.begin('other', TO_SIGN_IN);
       const back = await idp.signIn(url, 'ana');
       await expect(finish(step.token, back.search)).rejects.toMatchObject(refused);
-      // The provider is not even called: it would receive the code of the other provider.
+      // The provider is not called, because it would receive the code of the other provider.
       const again = await providers.begin('other', TO_SIGN_IN);
       configure({ issuer: 'http://127.0.0.1:1' }, { other: config({ label: 'Other' }) });
       await expect(finish(again.step.token, back.search)).rejects.toMatchObject(refused);
@@ -207,7 +207,7 @@ describe('an identity provider', () => {
       const { url } = await providers.begin('company', journey);
       expect(Object.fromEntries(new URL(url).searchParams)).toMatchObject({ prompt: 'login', max_age: '0' });
       expect((await signIn('ana', journey)).identity.authTime).toBeGreaterThan(systemClock.now() / 1_000 - 60);
-      // Without prompt and max_age in the URL, the token has no authentication time.
+      // Without `prompt` and `max_age` in the URL, the token has no authentication time.
       const sly = await providers.begin('company', journey);
       const without = new URL(sly.url);
       for (const name of ['prompt', 'max_age']) without.searchParams.delete(name);

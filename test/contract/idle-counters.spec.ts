@@ -25,7 +25,7 @@ const LOG = pino({ level: 'silent' });
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 const MINUTE_MS = 60_000;
 
-/** A process with its own counters, assembled as the program does it. */
+/** Wires a process with its own counters as the program does. */
 class Process {
   readonly counters: ProcessCounters;
   readonly flush: UsageFlush;
@@ -47,7 +47,7 @@ class Process {
     return this.limiter.decide(subject, cost);
   }
 
-  /** Refunds a decision. Resolves when the refund is complete. */
+  /** Refunds a decision, and waits until the refund is complete. */
   async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<void> {
     this.limiter.refund(subject, decision);
     await this.counters.read(subject.accountId, subject.keyId, subject.calendar);
@@ -120,7 +120,7 @@ describe('idle counters', () => {
     const subject = subjectWith({});
     await running.decide(subject);
     const flushing = running.flush.flush();
-    // A clock that jumps makes them look idle.
+    // The jump of the clock makes the counters look idle during the flush.
     clock.advance(60 * MINUTE_MS);
     await running.decide(subject);
     await flushing;
@@ -160,7 +160,7 @@ describe('idle counters', () => {
     const counters = new ProcessCounters(clock, months, 'store', rounds);
     const used = async () => named((await counters.read(subject.accountId, subject.keyId, subject.calendar)).used);
     expect(await used()).toMatchObject({ accountMonth: 3, keyMonth: 3 });
-    // In the same turn of the event loop: the first database read has only just ended.
+    // Removes the counters in the event loop turn in which the database read ended.
     rounds.end(rounds.begin());
     clock.advance(3 * MINUTE_MS);
     counters.reapIdle();
@@ -218,7 +218,7 @@ describe('idle counters', () => {
       steps: readonly (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[],
       name: number,
     ) => {
-      // Both use the same clock. One removes idle counters, and the other never does.
+      // Both use the same clock. One removes idle counters, and the other keeps all of them.
       const forgetful = new Process(database, clock);
       const model = new ProcessCounters(clock, new FixedMonths());
       const subjects = times(4, (key) =>

@@ -39,7 +39,7 @@ describe('a failing identity provider', () => {
     server?.close();
   });
 
-  /** Starts an issuer that sends this response to every request. */
+  /** Starts an issuer that sends the given response to every request. */
   async function startIssuer(body: string | Buffer, type = 'application/json', status = 200): Promise<string> {
     server = createServer((_request, response) => void response.writeHead(status, { 'content-type': type }).end(body));
     server.listen(0, '127.0.0.1');

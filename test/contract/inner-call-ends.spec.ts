@@ -1,4 +1,4 @@
-/** An inner request (an MCP tool call) ends as one over HTTP does: in counters, usage, logs and idempotency. */
+/** An inner request (an MCP tool call) ends like one over HTTP: in counters, usage, logs and idempotency. */
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { CachedKey } from '../../src/keys/cached-key.js';
 import { open, send } from '../support/http.js';

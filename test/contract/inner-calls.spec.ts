@@ -7,7 +7,7 @@ import { eventually } from '../support/processes.js';
 
 const files = filesOfTests();
 
-/** Removes the fields that differ from request to request. */
+/** Removes the fields that differ between requests. */
 function withoutNames(problem: Record<string, unknown> | null): unknown {
   const { request_id: _, retry_after: __, ...rest } = problem ?? {};
   return rest;

@@ -1,4 +1,4 @@
-/** The preview of ending or restricting a key lists its recent use, from stored usage, on both databases. */
+/** The preview of revoking or restricting a key lists its recent use, from stored usage, on SQLite and PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createAccountSchema } from '../../src/records/account-fields.js';
 import type { Account } from '../../src/accounts/accounts.js';

@@ -1,4 +1,4 @@
-/** Migrations of databases with many rows. Each statement has a minute at startup. */
+/** Migrations of databases with many rows. Each statement can take a minute at startup. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';

@@ -1,4 +1,4 @@
-/** Waiting mails: stored with their link or not at all, sent by one process at a time, and given up eventually. */
+/** Waiting mails are stored with their link or not at all, sent by one process at a time, and given up eventually. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { pino } from 'pino';
@@ -12,7 +12,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 
 const HOUR_MS = 3_600_000;
-/** The longest time that `SmtpMailer` waits for a server. */
+/** Maximum time that `SmtpMailer` waits for a server. */
 const LONGEST_SEND_MS = 60_000;
 
 describeOnDatabases('the mail outbox', (kind) => {
@@ -138,7 +138,7 @@ describeOnDatabases('the mail outbox', (kind) => {
           send: async ({ text }) => {
             mostUnderWay = Math.max(mostUnderWay, ++underWay);
             await new Promise((resolve) => setTimeout(resolve, 20));
-            // Thirty mails take a minute on the shared clock, after which a claim ends.
+            // Sending thirty mails takes a minute of the test clock, after which a claim ends.
             clock.advance(LONGEST_SEND_MS / 30);
             links.push(/#([\w-]{43})/.exec(text)?.[1] ?? '');
             underWay--;

@@ -1,4 +1,4 @@
-/** Billing months in several time zones and with several billing days, compared with Luxon. */
+/** Billing months in several time zones and with several billing days match those of Luxon. */
 import { describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import { calendarOf, monthPeriodAt } from '../../src/quota/model/month-period.js';
@@ -13,7 +13,7 @@ const ZONES = [
 ];
 const BILLING_DAYS = [1, 15, 28, 29, 30, 31];
 
-/** Returns the month of an instant, computed only with Luxon. */
+/** Returns the month of an instant, computed with Luxon only. */
 function expected(nowMs: number, zone: string, billingDay: number): { startMs: number; endMs: number } {
   const now = DateTime.fromMillis(nowMs, { zone });
   const startOf = (month: DateTime): DateTime =>
@@ -29,7 +29,7 @@ describe.each(ZONES)('a month in %s', (zone) => {
     const from = DateTime.fromISO('2027-01-01T00:00:00', { zone });
     for (let day = 0; day < 2 * 366; day++) {
       const date = from.plus({ days: day });
-      // Around the start of a month and around every billing day, and on some days in between.
+      // Tests days around the start of a month and each billing day, and some days in between.
       if (![1, 2, 14, 15, 16, 22, 27, 28, 29, 30, 31].includes(date.day)) continue;
       for (const nowMs of [date.toMillis(), date.endOf('day').toMillis()]) {
         const { startMs, endMs } = monthPeriodAt(nowMs, zone, billingDay);
@@ -55,14 +55,14 @@ describe.each(ZONES)('a month in %s', (zone) => {
 });
 
 describe('the start and the reset', () => {
-  // Made with Luxon and checked by a person. The offsets differ on both sides of a clock change.
+  // Computed with Luxon and checked by a person. The offsets differ on both sides of a clock change.
   it.each([
     ['America/New_York', 1, '2026-03-10T12:00:00Z', '2026-03-01T00:00:00-05:00', '2026-04-01T00:00:00-04:00'],
     ['America/New_York', 1, '2026-11-20T12:00:00Z', '2026-11-01T00:00:00-04:00', '2026-12-01T00:00:00-05:00'],
     ['Pacific/Auckland', 1, '2026-09-27T12:00:00Z', '2026-09-01T00:00:00+12:00', '2026-10-01T00:00:00+13:00'],
     ['Asia/Kolkata', 31, '2027-02-28T12:00:00Z', '2027-02-28T00:00:00+05:30', '2027-03-31T00:00:00+05:30'],
     ['Europe/Berlin', 30, '2028-02-29T12:00:00Z', '2028-02-29T00:00:00+01:00', '2028-03-30T00:00:00+02:00'],
-    // Apia had no 30 December 2011. The skipped day begins with the next one.
+    // Apia skipped 30 December 2011. The skipped day begins with the next one.
     ['Pacific/Apia', 30, '2011-12-31T12:00:00Z', '2011-12-31T00:00:00+14:00', '2012-01-30T00:00:00+14:00'],
     // São Paulo skipped midnight on 4 November 2018. The day began at 1:00.
     ['America/Sao_Paulo', 4, '2018-11-10T12:00:00Z', '2018-11-04T01:00:00-02:00', '2018-12-04T00:00:00-02:00'],

@@ -17,7 +17,7 @@ import { UsageTable, type CounterRow } from '../../src/quota/usage/usage-table.j
 const LOG = pino({ level: 'silent' });
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
 
-/** A process: its counters, and the ledger that writes them. */
+/** Wires a process: its counters, and the ledger that writes them. */
 class Node {
   readonly ledger: MonthLedger;
   readonly flush: UsageFlush;
@@ -35,7 +35,7 @@ class Node {
     this.flush = new UsageFlush(table, this.ledger, new UsageRecorder(clock), clock, LOG, options);
   }
 
-  /** Counts requests as the limiter does it. */
+  /** Counts requests as the limiter does. */
   async count(subject: QuotaSubject, requests: number): Promise<void> {
     for (let request = 0; request < requests; request++) {
       const decision = await this.counters.decide(subject, 1);
@@ -214,7 +214,7 @@ describe('the month ledger', () => {
       clock.advance(2_000);
       await node.count(key, 3);
       await node.flush.flush();
-      // November, too: requests after the last flush of a month belong to its bill.
+      // November includes the requests after the last flush of that month.
       expect(await written()).toEqual({
         [at('2026-11')]: 10,
         [at('2026-11', 'acc_1', 'key_1')]: 10,
@@ -235,7 +235,7 @@ describe('the month ledger', () => {
     await node.flush.flush();
     const both = await written();
     expect([both[at('2026-11')], both[at('2026-12')]]).toEqual([9, 1]);
-    // A later process, which knows the next month only from the database.
+    // A later process knows the next month only from the database.
     const later = new Node(database, clock);
     await later.count(key, 2);
     clock.advance(20 * 86_400_000);

@@ -1,4 +1,4 @@
-/** The notices of a month are in the outbox exactly once, across processes and restarts, on both databases. */
+/** Each notice of a month is in the outbox exactly once, across processes and restarts, on SQLite and PostgreSQL. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';

@@ -1,4 +1,4 @@
-/** Months match a table from another library, with unusual time zones and every kind of billing day. */
+/** Months match a table computed with another library, for unusual time zones and every kind of billing day. */
 import { describe, expect, it } from '@jest/globals';
 import { calendarOf, monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { formatWithOffset } from '../../src/platform/rfc3339.js';
@@ -13,7 +13,7 @@ it('the table has months of 28 to 31 days, and of an hour more or less in zones 
     expect([...hours]).toEqual(expect.arrayContaining([28, 29, 30, 31].map((days) => days * 24)));
     expect([30 * 24 + 1, 31 * 24 + 1, 30 * 24 - 1, 31 * 24 - 1].some((each) => hours.has(each))).toBe(changesClocks);
   }
-  // Apia had no 30 December 2011.
+  // Apia skipped 30 December 2011, so this month has 30 days.
   expect(MONTH_TABLE.some(({ zone, start, end }) => zone === 'Pacific/Apia' && start.startsWith('2011-12-01') && Date.parse(end) - Date.parse(start) === 30 * 86_400_000)).toBe(true); // prettier-ignore
 });
 

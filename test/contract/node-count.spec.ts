@@ -1,4 +1,4 @@
-/** The number of nodes that share the limits, and how nodes detect that Redis lost data. */
+/** Number of nodes that share the limits, and how nodes detect that Redis lost data. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { NodeCount } from '../../src/quota/redis/node-count.js';
 import { NODES_KEY } from '../../src/stores/redis/keys.js';
@@ -17,7 +17,7 @@ describeWithRedis('nodes that share limits through Redis', () => {
   });
   afterEach(() => client.disconnect());
   const counts = () => nodes.map(({ place }) => place.count);
-  /** Returns a node, and a function that sends a heartbeat whose reply arrives too late. */
+  /** Returns a node, and a function that sends a heartbeat whose reply comes too late. */
   const nodeWithLateReplies = () => {
     let isLate = false;
     const evalsha = async (...args: Parameters<typeof client.evalsha>): Promise<unknown> => {
@@ -53,7 +53,7 @@ describeWithRedis('nodes that share limits through Redis', () => {
   it('report possible lost counts, but no emptied Redis, if only the first reply was late', async () => {
     const { node, lateBeat } = nodeWithLateReplies();
     await lateBeat();
-    // It may have counted meanwhile, possibly in a Redis that was lost.
+    // The node may have counted requests meanwhile, perhaps in a Redis that then lost its data.
     expect(await node.sendHeartbeat()).toMatchObject({ isEmptied: false, isLoss: true });
     expect(await node.sendHeartbeat()).toMatchObject({ isEmptied: false, isLoss: false });
   });
@@ -66,7 +66,7 @@ describeWithRedis('nodes that share limits through Redis', () => {
   });
 
   it('do not treat a Redis as emptied that was away for an hour and kept its data', async () => {
-    // No node sent a heartbeat meanwhile, and shorter-lived keys have expired.
+    // Simulates an hour without heartbeats: expires every key that lives shorter.
     for (const key of await client.keys('*')) {
       const leftMs = (await client.pttl(key)) - HOUR_MS;
       await (leftMs > 0 ? client.pexpire(key, leftMs) : client.del(key));

@@ -11,7 +11,7 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
 const NODES = 3;
-/** Longer than the heartbeat interval of one second. */
+/** Longer than the heartbeat interval of one second, so that all nodes know each other. */
 const ALL_HEARD_MS = 1_200;
 
 describeWithOwnRedis('three nodes during a Redis outage', () => {
@@ -24,7 +24,7 @@ describeWithOwnRedis('three nodes during a Redis outage', () => {
     const parts = { db: database.db, kind: database.kind, clock: systemClock, log: pino({ level: 'silent' }) };
     nodes = [];
     for (let node = 0; node < NODES; node++) nodes.push(await openRedisQuotas(parts, redis.url));
-    // A process that serves no requests gets no share.
+    // Adds a process that serves no requests. It gets no share.
     nodes.push(await openRedisQuotas(parts, redis.url, false));
     await sleep(ALL_HEARD_MS);
   });
@@ -38,7 +38,7 @@ describeWithOwnRedis('three nodes during a Redis outage', () => {
     const subjects = nodes.map(() => subjectWith({ accountMonth: 100 }));
     const decide = async (node: number) => nodes[node]!.limiter.decide(subjects[node]!, 1);
     for (let request = 0; request < 40; request++) expect((await decide(request % NODES)).admitted).toBe(true);
-    // Each node learns the usage of the account.
+    // Lets each node learn the usage of the account.
     for (let node = 0; node < NODES; node++) await nodes[node]!.limiter.decide(subjects[node]!, 0);
     await redis.kill9();
     const admitted = [0, 0, 0];

@@ -1,4 +1,4 @@
-/** A key of an OAuth client can be restricted, but never exceed its grant, on both databases. */
+/** A key of an OAuth client can be restricted, but never exceed its grant, on SQLite and PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -51,7 +51,7 @@ describeOnDatabases('a key of an OAuth client', (kind) => {
     expect(await to(after(91))).toEqual(['validation_failed', '#/expires_at']);
     expect(await to(after(1))).toEqual([]);
     stores.clock.advance(DAY_MS / 2);
-    // Counted from the authorization, not from today.
+    // The 90 days count from the authorization, half a day ago.
     expect(await to(after(90))).toEqual(['validation_failed', '#/expires_at']);
     expect(await to(after(89))).toEqual([]);
   });

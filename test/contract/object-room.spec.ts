@@ -1,4 +1,4 @@
-/** Objects that anyone can create are evicted from the fullest network first, on both databases. */
+/** Objects that anyone can create are evicted from the network with most of them first, on SQLite and PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { testDatabase } from '../support/database.js';
@@ -43,7 +43,7 @@ describeOnDatabases('the table of OAuth objects that anyone can create', (kind) 
     clock.advance(1);
   };
   const isKept = async (id: string): Promise<boolean> => (await objects.find('Interaction', id)) !== undefined;
-  /** Fills the table evenly from a number of networks. */
+  /** Fills the table evenly from the given number of networks. */
   const fill = async (networks: number): Promise<void> => {
     const end = clock.now() + LIFETIME_MS;
     await sql`

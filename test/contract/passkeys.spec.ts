@@ -1,4 +1,4 @@
-/** Passkeys on both databases: a response with any wrong claim is rejected, and a challenge works once. */
+/** Passkeys on SQLite and PostgreSQL. A response with any wrong claim is rejected, and a challenge works once. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { Passkeys } from '../../src/members/sign-in/passkeys.js';
@@ -44,7 +44,7 @@ describeOnDatabases('passkeys', (kind) => {
   });
   afterEach(async () => await database.close());
 
-  /** Registers a device for a member. `turned` replaces claims of its response. */
+  /** Registers a device for a member. `turned` overrides claims of its response. */
   async function register(device: Authenticator, owner = ANA, turned: Partial<Claims> = {}, name = 'Laptop') {
     const { options, step } = await passkeys.beginRegistration(owner);
     const response = device.register({ challenge: options.challenge, ...SITE, ...turned });
@@ -215,7 +215,7 @@ describeOnDatabases('passkeys', (kind) => {
       'member.passkey_renamed',
       'member.passkey_removed',
     ]);
-    // Also by mail, which the thief of a session cannot read.
+    // The member is also notified by mail, which the thief of a session cannot read.
     const mails = await database.db.selectFrom('mail').select(['to_address', 'content']).orderBy('id').execute();
     expect(mails.map((mail) => ({ ...mail, content: JSON.parse(mail.content) as unknown }))).toMatchObject([
       { to_address: 'Ana@example.com', content: { change: 'passkey_added', by: 'member', name: 'Laptop' } },

@@ -1,4 +1,4 @@
-/** Guarantees of paused keys, on both databases. */
+/** Guarantees of paused keys, on SQLite and PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createAccountSchema } from '../../src/records/account-fields.js';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';

@@ -9,7 +9,7 @@ import { quietMsSince } from '../support/machine-time.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { sleep } from '../support/processes.js';
 
-/** Deadline of a statement; the default is two seconds. */
+/** Statement deadline. The default is two seconds. */
 const DEADLINE_MS = 700;
 
 describeWithOwnPostgres('a PostgreSQL in trouble', () => {
@@ -62,7 +62,7 @@ describeWithOwnPostgres('a PostgreSQL in trouble', () => {
     const attempt = database.db.transaction().execute(async (trx) => {
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
       await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(database.db);
-      // The client has received the notification by now, without a statement under way.
+      // Gives the client time to receive the termination notice while no statement runs.
       await sleep(200);
       await sql`select 1`.execute(trx);
     });

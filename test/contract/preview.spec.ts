@@ -37,7 +37,7 @@ async function play(under: StoreUnderTest, { limits, steps }: History): Promise<
     const { admitted, violated, retryAtMs, nowMs, period } = await under.decide(subject, cost);
     const { admitted: predictedAdmitted, violated: predictedViolated, retryAtMs: predictedRetryAtMs } = predicted;
     deepStrictEqual([predictedAdmitted, predictedViolated, predictedRetryAtMs], [admitted, violated, retryAtMs]);
-    // A counted decision has fractions of a millisecond.
+    // Ignores fractions of a millisecond, which counted decisions have.
     deepStrictEqual([Math.floor(predicted.nowMs), predicted.period], [Math.floor(nowMs), period]);
   }
 }

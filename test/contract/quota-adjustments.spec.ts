@@ -1,4 +1,4 @@
-/** Guarantees of quota adjustments, on both databases, with counters in the process and in Redis. */
+/** Guarantees of quota adjustments, on SQLite and PostgreSQL, with counters in the process and in Redis. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/platform/clock.js';
@@ -43,14 +43,14 @@ const plans = {
 };
 const catalogue = new Catalogue(() => ({ ...TEST_CONFIG, file: { plans } as never }));
 
-/** A node: its view of the counters, and the ledger that writes the counts it saw. */
+/** Wires a node: its limiter, and the ledger that writes the counts it saw. */
 interface Node {
   readonly limiter: Limiter;
   readonly ledger: MonthLedger;
   readonly flush: UsageFlush;
 }
 
-/** One node in this process. */
+/** Creates one node with counters in this process. */
 function processNodes(database: DatabaseHandle): { nodes: Node[]; close: () => void } {
   const ledger = new MonthLedger(database.db, systemClock);
   const shadows = new ShadowLimits(systemClock, false);
@@ -60,7 +60,7 @@ function processNodes(database: DatabaseHandle): { nodes: Node[]; close: () => v
   return { nodes: [{ limiter: storageOf(counters, shadows, ledger), ledger, flush }], close: () => {} };
 }
 
-/** Two nodes on one Redis. */
+/** Creates two nodes on one Redis. */
 async function redisNodes(database: DatabaseHandle): Promise<{ nodes: Node[]; close: () => void }> {
   const client = await emptyRedis();
   const nodes = [1, 2].map((): Node => {
@@ -70,7 +70,7 @@ async function redisNodes(database: DatabaseHandle): Promise<{ nodes: Node[]; cl
     const degradation = new Degradation(new Breaker(systemClock), local, systemClock, LOG);
     const shadows = new ShadowLimits(systemClock, true);
     const sink = new LimiterSink(ledger, shadows, systemClock, degradation);
-    // Failed calls on a slow machine must not count as an outage.
+    // Ignores failed calls, so that a slow machine does not cause an outage.
     sink.onCallEnd = () => {};
     const counters = new RedisCounters(client, systemClock, ledger, sink, PATIENT_DEADLINE_MS);
     const recovery = new Recovery(counters, degradation, ledger, () => client.ping());

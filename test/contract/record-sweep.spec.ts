@@ -8,7 +8,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 
 const KEPT_MS = 86_400_000;
-/** Several batches of the sweep, and a remainder. */
+/** Number of records: several batches of the sweep, and a remainder. */
 const RECORDS = 137;
 
 describeOnDatabases('the sweep of idempotency records', (kind) => {

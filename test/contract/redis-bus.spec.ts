@@ -23,7 +23,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
   let redis: RedisServer;
   let nodes: Node[];
 
-  /** Connects a process to the bus. */
+  /** Connects a node to the bus. */
   function node(url = redis.url): Node {
     const publisher = connectRedis(url, 'publisher', log);
     const subscriber = connectSubscriber(url, log);
@@ -97,7 +97,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     const resumedAtMs = systemClock.now();
     redis.resume();
     await up(one);
-    // A ping sent during the hang is answered now. Messages before the renewed subscription are lost.
+    // A ping from the time of the hang is answered now. Messages before the renewed subscription are lost.
     expect(one.bus.connectedSince()).toBeGreaterThanOrEqual(resumedAtMs);
   });
 

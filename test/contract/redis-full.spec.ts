@@ -1,4 +1,4 @@
-/** A Redis with full memory answers reads but rejects counts. It counts as lost until it accepts them again. */
+/** A Redis with full memory answers reads but rejects counts. It is treated as lost until it accepts counts again. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';

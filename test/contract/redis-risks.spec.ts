@@ -1,4 +1,4 @@
-/** A startup warning reports a Redis that could lose counters. */
+/** A startup warning reports a Redis that can lose counters. */
 import { afterEach, expect, it } from '@jest/globals';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { startRedis, type RedisServer } from '../support/redis.js';

@@ -1,4 +1,4 @@
-/** The check of Redis memory, so that idempotency records give way before the counters do. */
+/** Checks the free memory of Redis. Idempotency records must give way before counters do. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { Redis } from 'ioredis';
@@ -25,7 +25,7 @@ describeWithOwnRedis('the free memory in Redis', () => {
     await redis.stop();
   });
 
-  /** Sets the memory limit so that this percentage of it is used. */
+  /** Sets the memory limit so that the given percentage of it is used. */
   async function fillTo(percent: number): Promise<void> {
     const used = Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))?.[1]);
     await client.config('SET', 'maxmemory', Math.round((used * 100) / percent));

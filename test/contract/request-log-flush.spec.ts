@@ -1,4 +1,4 @@
-/** Request logs reach the database once, after usage and within limits, on both databases. */
+/** Request logs reach the database once, after usage and within limits, on SQLite and PostgreSQL. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
@@ -160,7 +160,7 @@ describeOnDatabases('request logs', (kind) => {
     pass(1);
     await flush.flush(0);
     expect(await count()).toBeLessThanOrEqual(1 + 250);
-    // The other rows are not lost. The next flushes write them.
+    // The other rows follow with the next flushes.
     for (let round = 0; round < 5; round++) await flushed();
     expect(new Set((await rows()).map((row) => row.account_id)).size).toBe(2_000);
   });
@@ -168,7 +168,7 @@ describeOnDatabases('request logs', (kind) => {
   it('of a busy account are sampled at a daily rate after a burst, and their weights add up', async () => {
     const perFlush: number[] = [];
     let before = 0;
-    // Each round stands for the rows that the recorder would keep of a busy account.
+    // Each round simulates the rows that the recorder keeps of a busy account.
     for (let round = 0; round < 100; round++) {
       serve('acc_loud', 600);
       await flushed();
@@ -176,7 +176,7 @@ describeOnDatabases('request logs', (kind) => {
       perFlush.push(written - before);
       before = written;
     }
-    // 20,000 at first, then about ten in each flush, which makes 180,000 a day.
+    // 20,000 rows at first, then about ten in each flush, which makes 180,000 a day.
     expect(perFlush.slice(0, 40)).toEqual(perFlush.slice(0, 40).map(() => 500));
     expect(perFlush.slice(-20).every((written) => written >= 9 && written <= 12)).toBe(true);
     expect(await weight()).toBe(60_000);
@@ -227,7 +227,7 @@ describeOnDatabases('request logs', (kind) => {
     const retention = new RequestLogRetention(database.db, database.kind, () => 3, clock);
     await retention.run();
     await retention.run();
-    // PostgreSQL has its own clock. The earlier of both clocks decides.
+    // PostgreSQL deletes by its own clock, so the earlier of both clocks decides.
     const nowMs = kind === 'postgres' ? Math.min(Date.now(), clock.now()) : clock.now();
     const kept = written.filter((day) => day >= dayOf(keptSinceMs(nowMs, 3)));
     expect([...new Set((await rows()).map(({ day }) => day))]).toEqual(kept);

@@ -1,4 +1,7 @@
-/** The request log is read by its indexes and in pages, and can be followed while processes write. Both databases. */
+/**
+ * The request log is read by its indexes and in pages. It can be followed while processes write. Runs on SQLite and
+ * PostgreSQL.
+ */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -87,7 +90,7 @@ describeOnDatabases('the request log reader', (kind) => {
       cursor = page.nextCursor ?? undefined;
     };
     const written: string[] = [];
-    // Node b writes requests that ended at the same time as those that node a wrote earlier.
+    // Node b writes four seconds later than node a, for requests that ended at the same time.
     for (let round = 0; round < 20; round++) {
       for (const [node, delay] of [
         ['node_a', 0],
@@ -121,7 +124,7 @@ describeOnDatabases('the request log reader', (kind) => {
     await write(late);
     now += 70_000;
     while ((await follow()) > 0);
-    // Later rows are found as usual.
+    // Later rows are still found.
     const next = ['node_a', 'node_b'].map((node) => row({ node, at: now }));
     await write(next);
     while ((await follow()) > 0);
@@ -169,7 +172,7 @@ describeOnDatabases('the request log reader', (kind) => {
       [{ requestId: 'req_77' }, /request_id/],
     ] as const) {
       for (const plan of await plansOf(database, () => reader.page('acc_1', query({ limit: 10, ...change })))) {
-        // PostgreSQL shows the index condition on the next line.
+        // PostgreSQL prints the index condition on the next line.
         const reads = plan.matchAll(/^.*(?:SCAN|SEARCH|Scan).*request_log.*(?:\n +Index Cond.*)?$/gm);
         const ofLog = Array.from(reads, ([read]) => read).filter((read) => !read.includes('Bitmap Heap'));
         expect(ofLog.length).toBeGreaterThan(0);

@@ -1,4 +1,6 @@
-/** A second factor on both databases: encrypted, with codes that work once, and gone when it is removed. */
+/**
+ * A second factor is stored encrypted, its codes work once, and it is gone when removed. Runs on SQLite and PostgreSQL.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -32,7 +34,7 @@ describeOnDatabases('a second factor', (kind) => {
 
   const codeNow = (secret: Buffer, off = 0) => codeAt(secret, clock.now(), off);
 
-  /** Sets up an authenticator app for a member, a minute ago. */
+  /** Sets up an authenticator app for a member, and advances the clock by a minute. */
   async function withApp(memberId = 'mem_1'): Promise<{ secret: Buffer; codes: readonly string[] }> {
     const secret = fromBase32((await factors.begin(memberId)).secret);
     const codes = await factors.confirm(memberId, codeNow(secret), BY_ANA);

@@ -1,5 +1,5 @@
 /**
- * Shadow limits decide, on their own counters, about requests that the live limits admitted. They affect no request.
+ * Shadow limits decide on their own counters about requests that the live limits admitted. They affect no request.
  * TRAILGATE_TEST_HISTORIES and TRAILGATE_TEST_SEED work as in `counter-histories.spec.ts`.
  */
 import { deepStrictEqual } from 'node:assert/strict';
@@ -57,7 +57,10 @@ type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
 let account = 0;
 
-/** Plays a history. The shadow must decide as a model with its limits that gets the admitted requests. */
+/**
+ * Plays a history. Expects shadow decisions like those of a model with the shadow limits that gets the admitted
+ * requests.
+ */
 async function play(under: StoreUnderTest, shadows: ShadowLimits, drawn: History): Promise<void> {
   const accountId = `acc_${++account}`;
   const subjects = KEYS.map((key) => shadowed(drawn.live, drawn.candidate, `${accountId}_${key}`, accountId));
@@ -108,7 +111,7 @@ describeCounterStores((current) => {
     shadows = new ShadowLimits(under.clock, false);
   });
 
-  /** Returns a live decision with its shadow decision. */
+  /** Returns the live decision and the shadow decision of a request. */
   async function decideBoth(
     subject: QuotaSubject,
     cost = 1,
@@ -146,7 +149,7 @@ describeCounterStores((current) => {
   it('let a shadow minute admit its limit in each 61 seconds, however busy the live one is', async () => {
     const { subject } = shadowed({ keyMinute: 1_000 }, { keyMinute: 10 });
     let admitted = 0;
-    // One request a second for five minutes. A candidate limit of 10 a minute would admit 10 in each 61 seconds.
+    // Sends one request a second for five minutes. A shadow limit of 10 a minute would admit 10 in each 61 seconds.
     for (let second = 0; second < 305; second++) {
       if ((await decideBoth(subject)).shadow) admitted += 1;
       under.clock.advance(1_000);
@@ -208,7 +211,7 @@ describeCounterStores((current) => {
     const first = await judgeWith();
     await judgeWith();
     const refusedBefore = METRICS.quotaShadowDecisions.series('tried', 'refused', 'key-minute').value;
-    expect((await judgeWith()).shadow).toMatchObject({ admitted: false }); // known, at once
+    expect((await judgeWith()).shadow).toMatchObject({ admitted: false }); // known, so available at once
     expect(METRICS.quotaShadowDecisions.series('tried', 'refused', 'key-minute').value).toBe(refusedBefore + 1);
     await remembering.refund(under.store, subject.shadow!, first);
     expect(await (await judgeWith()).shadow).toMatchObject({ admitted: true });

@@ -1,4 +1,4 @@
-/** Unfinished sign-ins: each step works once, expires, and has five attempts in total. */
+/** Unfinished sign-ins. Each step works once, expires, and allows five attempts in total. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { SignInSteps } from '../../src/members/sign-in/steps.js';

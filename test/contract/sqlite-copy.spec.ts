@@ -1,4 +1,4 @@
-/** Before a migration, the embedded database is copied, so that the earlier version can start from the copy. */
+/** The embedded database is copied before a migration, so that the earlier version can start from the copy. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';

@@ -15,7 +15,7 @@ interface Counters {
   counter: { id: number; value: number };
 }
 
-/** Keeps the worker busy for this many million steps. */
+/** Returns a query that keeps the worker busy for this many million steps. */
 const slow = (million: number) =>
   sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${million * 1e6}) select count(*) from n`;
 
@@ -46,7 +46,7 @@ describe('SQLite in its worker', () => {
   });
 
   it('does not block the event loop while a statement runs', async () => {
-    // A long deadline, because a busy machine is slow.
+    // Uses a long deadline, because a busy machine is slow.
     await db.destroy();
     db = open(20_000);
     let turns = 0;

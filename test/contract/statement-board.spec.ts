@@ -1,4 +1,4 @@
-/** A node status store keeps the last status of each node for a minute, for a limited number of nodes. */
+/** Every node status store keeps the last status of each node for a minute, for a limited number of nodes. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { sql } from 'kysely';
@@ -16,7 +16,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 let board: NodeStatusStore;
 const idsOf = async (): Promise<string[]> => (await board.all()).map(({ id }) => id).toSorted();
 
-/** @param age Makes the status of a node older. */
+/** Defines the tests of every store. @param age Makes the status of a node older. */
 function promises(age: (id: string, ms: number) => Promise<void>): void {
   it('return the last text and age of each node until it is removed', async () => {
     await board.put('a', 'first');

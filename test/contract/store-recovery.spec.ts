@@ -1,4 +1,4 @@
-/** Recovery from a lost store, and from a lost database behind a working store. */
+/** Recovery from a lost counter store, and from a lost database behind a working store. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/platform/clock.js';

@@ -14,7 +14,7 @@ import {
 } from '../../src/quota/throttle-windows.js';
 
 const SILENT = { warn: () => {} };
-/** A throttle that keeps at most three keys in a process. */
+/** Returns a throttle that keeps at most three keys in a process. */
 const rowOf = (name: string, windowMs = 60_000): ThrottleRow => ({
   name,
   limit: 10,
@@ -24,7 +24,7 @@ const rowOf = (name: string, windowMs = 60_000): ThrottleRow => ({
   mostKeys: 3,
 });
 
-/** Returns how many of `most` concurrent hits are admitted. */
+/** Sends `most` concurrent hits and returns how many were admitted. */
 async function admittedOf(windows: ThrottleWindows, key: string, limit: number, most: number): Promise<number> {
   const verdicts = await Promise.all(
     Array.from({ length: most }, () => windows.increment(rowOf('sign-in', 60_000), key, limit)),

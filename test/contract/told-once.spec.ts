@@ -1,4 +1,4 @@
-/** Requests that wait for a decision of Redis. Each gets its decision or an error exactly once, whatever fails. */
+/** Requests that wait for a decision of Redis get exactly one decision or error, whatever fails. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { systemClock } from '../../src/platform/clock.js';
@@ -14,7 +14,7 @@ import { FixedMonths, subjectWith } from '../support/quotas.js';
 import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
 import { KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
-/** A request that records its results and then calls back. */
+/** Waiting request that records its results and then calls back. */
 class Request implements Waiting<QuotaDecision> {
   readonly results: (QuotaDecision | Error)[] = [];
 
@@ -30,7 +30,7 @@ class Request implements Waiting<QuotaDecision> {
     this.callback(error as Error);
   }
 
-  /** Returns the usage of its key including this request, by the decision. */
+  /** Returns the usage of its key including this request, or -1 without a decision. */
   get used(): number {
     const [first] = this.results;
     return first === undefined || first instanceof Error ? -1 : first.used[KEY_MINUTE];
@@ -71,7 +71,7 @@ describeWithRedis('a request that waits for its decision', () => {
   };
   const allSettled = async (requests: readonly Request[]): Promise<void> => {
     await eventually('all have been told', async () => requests.every(({ results }) => results.length > 0));
-    // A second result would follow soon.
+    // A second result would arrive within this time.
     await sleep(20);
     expect(requests.map(({ results }) => results.length)).toEqual(requests.map(() => 1));
   };
@@ -127,7 +127,7 @@ describeWithRedis('a request that waits for its decision', () => {
   it('continues after the requests behind it have been sent', async () => {
     const sentAtResult: number[] = [];
     const first = ask(new Request(() => sentAtResult.push(sent)));
-    // Sent at the end of this turn. Its response takes at least another turn.
+    // The first request was sent at the end of this turn. Its response takes at least another turn.
     await new Promise((resolve) => setImmediate(resolve));
     expect(sent).toBe(1);
     const behind = ask(new Request(() => sentAtResult.push(sent)));
@@ -145,7 +145,7 @@ describeWithRedis('a request that waits for its decision', () => {
     const requests = times(3, () => ask(new Request()));
     await allSettled(requests);
     expect(requests.map(({ results, used }) => (results[0] === fault ? fault : used))).toEqual([2, fault, 4]);
-    // Redis has counted it, so there is nothing to compensate.
+    // Redis has counted the request, so there is nothing to compensate.
     expect(failed).not.toHaveBeenCalled();
   });
 

@@ -1,4 +1,7 @@
-/** Metrics name a limited number of accounts nearest to their month limit, and sum up the others. Both databases. */
+/**
+ * Metrics name a limited number of accounts nearest to their month limit, and sum up the others. Runs on SQLite and
+ * PostgreSQL.
+ */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { GatewayFile } from '../../src/config/model/schema.js';
@@ -10,7 +13,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { labelPairs } from '../../src/platform/metrics/family.js';
 import { TestClock } from '../support/stores.js';
 
-/** The middle of November in UTC: fifteen days of thirty. */
+/** Middle of November in UTC: 15 of 30 days have passed. */
 const NOW_MS = Date.parse('2026-11-16T00:00:00Z');
 const NOVEMBER = 20_261_101;
 const plan = (month?: number) => ({ key: {}, account: month === undefined ? {} : { month } });
@@ -102,7 +105,7 @@ describeOnDatabases('the top accounts in metrics', (kind) => {
       { id: 'acc_unlimited', used: 1_000_000, plan: 'unlimited' },
       { id: 'acc_forbidden', used: 1, plan: 'forbidden' },
       { id: 'acc_no_plan', used: 1_000, plan: 'gone' },
-      // The month in Auckland began on the tenth, five and a half days of thirty ago.
+      // This month began on the tenth in Auckland. Six and a half of its 30 days have passed.
       { id: 'acc_auckland', used: 400, zone: 'Pacific/Auckland', day: 10, period: 20_261_110 },
       { id: 'acc_last_month', used: 995, period: 20_261_001 },
     ]);
@@ -116,7 +119,7 @@ describeOnDatabases('the top accounts in metrics', (kind) => {
     expect(shown('limit')).toEqual({ 'acc_near starter': 1_000, 'acc_half pro': 10_000, 'other other': 3_500 });
     const forecast = shown('forecast');
     expect(forecast).toMatchObject({ 'acc_near starter': 1_800, 'acc_half pro': 10_000 });
-    // 300 and 30 are the usage of half a month, 400 of the first days in Auckland.
+    // 660 is twice the usage of half a month (300 and 30). The 400 of Auckland were used in 6.5 of 30 days.
     expect(forecast['other other']).toBeCloseTo(660 + (400 * 30) / 6.5, -2);
     expect(METRICS.topAccountsTime.series().value).toBe(NOW_MS / 1_000);
   });
@@ -132,7 +135,7 @@ describeOnDatabases('the top accounts in metrics', (kind) => {
     await count([{ id: 'acc_b', period: 20_261_201, used: 7 }]);
     await topAccounts(1).read();
     expect(shown('used')).toEqual({ 'acc_b starter': 7, 'other other': 0 });
-    // A started day counts as a whole day.
+    // A day that has begun counts as a whole day.
     expect(shown('forecast')['acc_b starter']).toBeCloseTo((7 * 31) / 1, 3);
     await topAccounts(0).read();
     expect([shown('used'), shown('limit'), shown('forecast')]).toEqual([{}, {}, {}]);
@@ -169,7 +172,7 @@ async function explain({ db }: DatabaseHandle, kind: DatabaseHandle['kind']): Pr
     where api_key_id = '' and period = ${NOVEMBER} and account_id > '' order by account_id limit 5000`;
   if (kind === 'sqlite') return sql`explain query plan ${select}`.execute(db);
   return db.transaction().execute(async (trx) => {
-    // PostgreSQL would scan so few rows without an index.
+    // PostgreSQL would otherwise scan so few rows without an index.
     await sql`set local enable_seqscan = off`.execute(trx);
     return sql`explain ${select}`.execute(trx);
   });

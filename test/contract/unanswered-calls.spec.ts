@@ -1,4 +1,4 @@
-/** Calls to Redis without a response: every admitted request is counted once, whether or not Redis ran the call. */
+/** Calls to Redis without a response. Every admitted request is counted once, whether or not Redis ran the call. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { WINDOWS } from '../../src/platform/quotas/windows.js';
@@ -15,7 +15,7 @@ import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
-/** Longer than a call may still run after it was sent. */
+/** Longer than a call can still run after it was sent. */
 const TOO_LATE_MS = 200;
 
 describeWithOwnRedis('a Redis call without a response', () => {
@@ -52,7 +52,7 @@ describeWithOwnRedis('a Redis call without a response', () => {
   });
 
   const decide = async (cost = 1): Promise<QuotaDecision> => quotas.limiter.decide(subject, cost);
-  /** The first request is sent alone. The others are batched behind it. */
+  /** Sends the first request alone. The others are batched behind it. */
   const decideMany = async (count: number): Promise<QuotaDecision[]> => {
     const first = decide();
     await new Promise((resolve) => setImmediate(resolve));
@@ -127,7 +127,7 @@ describeWithOwnRedis('a Redis call without a response', () => {
     proxy.holdAnswers();
     await decideMany(5);
     await sleep(TOO_LATE_MS);
-    // All calls reach Redis. No response returns until the replay has run at least once.
+    // All calls reach Redis, but no response returns until the replay has run at least once.
     const replayed = async () => (await direct.keys('tg:r:*')).length > 0;
     const letThrough = setInterval(() => {
       proxy.release();

@@ -1,4 +1,7 @@
-/** Usage and counts reach the database exactly once, even with failed writes and lost responses. Both databases. */
+/**
+ * Usage and counts reach the database exactly once, even with failed writes and lost responses. Runs on SQLite and
+ * PostgreSQL.
+ */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
@@ -24,7 +27,7 @@ class UnreliableTable extends UsageTable {
   failBefore = 0;
   failAfter = 0;
 
-  /** Runs while a batch is being written. */
+  /** Called while a batch is being written. */
   meanwhile: () => Promise<void> = async () => undefined;
 
   readonly writtenAtMs: number[] = [];
@@ -38,7 +41,7 @@ class UnreliableTable extends UsageTable {
   }
 }
 
-/** A process with its own counters, recorder and flush. */
+/** Wires a process with its own counters, recorder and flush. */
 class Node {
   readonly recorder: UsageRecorder;
   readonly table: UnreliableTable;
@@ -255,7 +258,7 @@ describeOnDatabases('the usage table', (kind) => {
       node.flush.readGauges();
       return METRICS.usageFlushLag.series().value;
     };
-    // Each account fills a batch. The first account has more usage while the second batch is written.
+    // Each account fills a batch. The first account gets more usage while the second batch is written.
     const keysOf = (accountId: string) =>
       Array.from({ length: 1_100 }, (_, key) => subjectWith({}, { accountId, keyId: `key_${accountId}_${key}` }));
     const accounts = ['acc_1', 'acc_2'].map(keysOf);
@@ -281,7 +284,7 @@ describeOnDatabases('the usage table', (kind) => {
     await put(10, 1_000);
     await put(9, 2_000); // One request was refunded.
     expect(await counted()).toBe(9);
-    await put(8, 1_500); // An older one comes late.
+    await put(8, 1_500); // An older observation arrives late.
     expect(await counted()).toBe(9);
     await put(12, 2_000);
     expect(await counted()).toBe(12);

@@ -1,4 +1,4 @@
-/** Usage and month counts are deleted once they are older than `usage.retention`, on both databases. */
+/** Usage and month counts are deleted once they are older than `usage.retention`, on SQLite and PostgreSQL. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { UsageRetention } from '../../src/quota/usage/usage-retention.js';
@@ -31,7 +31,7 @@ describeOnDatabases('retention of usage', (kind) => {
       return { accountId: 'acc_1', keyId: '', month, used: 1, observedAtMs: 1 };
     });
     await table.write('node', { number: 1, usage, counters }, NOW_MS);
-    // Keeps 61 days: the configured 60, and one for time zones.
+    // Keeps 61 days: the configured 60, and one more because of time zones.
     const retention = new UsageRetention(database.db, kind, 60, new TestClock(NOW_MS));
     expect(await retention.deleteOld()).toBe(7_001);
     expect(await days()).toEqual([20_260_920, 20_260_921, 20_261_120]);

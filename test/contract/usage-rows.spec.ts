@@ -1,4 +1,4 @@
-/** Sums of the usage table, complete with any page size, on both databases. */
+/** Sums of the usage table are complete with any page size, on SQLite and PostgreSQL. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { encodeCursor } from '../../src/stores/database/cursor.js';

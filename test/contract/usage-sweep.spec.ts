@@ -1,6 +1,6 @@
 /**
- * The sweep finds usage that a dead process counted but did not record. It writes the usage once, and reverts it if the
- * process returns.
+ * The sweep finds usage that a dead process counted but did not record. It writes that usage once, and reverts it if
+ * the process returns.
  */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
@@ -90,7 +90,7 @@ describeOnDatabasesWithRedis('the usage sweep', (kind) => {
     living.start(FLUSH_MS);
     await serve(living, 3, subjectWith({}));
     await isWritten();
-    // Counts in Redis and never writes, as a process that dies first.
+    // This node counts in Redis and never writes, like a process that dies first.
     await serve(await openNode(), 4, subjectWith({}));
     await serve(living, 1, subjectWith({}));
     const reconcile = () => sweeper().reconcile(0, FLUSH_MS);
@@ -171,7 +171,7 @@ describeOnDatabasesWithRedis('the usage sweep', (kind) => {
     const stopped = new UsageSweep(table, client, 'worker', systemClock, LOG);
     const reconciling = stopped.reconcile(0, hourMs);
     await eventually('it asks who has written what', () => asked.mock.calls.length > 0);
-    // After that, it sleeps for half an hour.
+    // After this query, the sweep sleeps for half an hour.
     await asked.mock.results[0]?.value;
     await new Promise((resolve) => setImmediate(resolve));
     await stopped.stop();
@@ -203,12 +203,12 @@ describeOnDatabasesWithRedis('the usage sweep', (kind) => {
     await serve(living, 3, before);
     await isWritten();
     await database.db.updateTable('account').set({ billing_day: after.calendar.billingDay }).execute();
-    // The running count keeps its label. New requests belong to the month of the new calendar.
+    // The current count keeps its label. New requests belong to the month of the new calendar.
     await serve(living, 4, after);
     await sweeper().reconcile(0, FLUSH_MS);
     await sweeper().reconcile(0, FLUSH_MS);
     expect(await costs()).toEqual({ success: 7 });
-    // Unrecorded usage is still found, even after the billing day is moved back again.
+    // The sweep still finds unrecorded usage after the billing day was moved back again.
     await serve(await openNode(), 5, subjectWith({}, { billingDay: after.calendar.billingDay }));
     await database.db.updateTable('account').set({ billing_day: before.calendar.billingDay }).execute();
     await serve(living, 1, before);

@@ -1,4 +1,4 @@
-/** Endpoints that change while deliveries wait: waiting and later deliveries use the current settings. */
+/** Endpoints change while deliveries wait. Waiting and later deliveries use the current settings. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { KyselyPlugin, QueryId } from 'kysely';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -29,7 +29,7 @@ import {
   type EndpointOptions,
 } from '../support/webhooks.js';
 
-/** Waits for `then` after each statement with which a worker reads endpoints. */
+/** Calls `then` after each statement with which a worker reads endpoints, and waits for it. */
 function onEndpointReads(then: () => unknown): KyselyPlugin {
   const reads = new WeakSet<QueryId>();
   return {
@@ -186,7 +186,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     await update(id, { url: `${receiver.url}/moved`, version: 2 });
     signal.tellChanged([id]);
     receiver.respond((response) => response.writeHead(204).end());
-    // The worker knows the change by then.
+    // Gives the worker time to learn about the change.
     await looks.came(5);
     respond();
     await emit('ben');
@@ -210,7 +210,7 @@ describeOnDatabases('the webhook worker', (kind) => {
       await emit(`e${count}`);
       await arrived(count);
     }
-    // All endpoints are also read periodically.
+    // The worker also reads all endpoints periodically.
     expect(reads - before).toBeLessThanOrEqual(1 + (performance.now() - startMs) / 5_000);
   });
 });

@@ -80,7 +80,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     await eventually('it is disabled', isDisabled, 20_000);
     const notices = await database.db.selectFrom('event').select('type').where('source', '=', 'trailgate').execute();
     expect(notices).toEqual([{ type: 'webhook_endpoint.disabled' }]);
-    // Its undelivered events wait.
+    // Undelivered events wait instead of failing.
     expect(await deliveriesIn(database.db)).not.toContainEqual(
       expect.objectContaining({ endpoint_id: id, state: 'failed' }),
     );

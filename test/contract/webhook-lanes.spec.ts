@@ -95,7 +95,7 @@ describeOnDatabases('webhook lanes', (kind) => {
     await addEvent();
     const ahead = new TestClock(clock.now() + DAY_MS);
     await lanes('one').claim(1);
-    // With SQLite, all processes use the clock of the machine.
+    // On SQLite, leases use the clock of the process. For a process whose clock is ahead, the lease has ended.
     expect(await lanes('ahead', ahead).claim(1)).toEqual(kind === 'postgres' ? [] : [id]);
     await passLease();
     await lanes('ahead', ahead).claim(1);
@@ -137,7 +137,7 @@ describeOnDatabases('webhook lanes', (kind) => {
     const owner = lanes('owner');
     await owner.claim(1);
     await database.db.updateTable('webhook_delivery').set({ state: 'succeeded' }).execute();
-    // 1. A transaction adds a delivery, and finds the lane due, so there is nothing to wake.
+    // 1. A transaction adds a delivery. It finds the lane due, so it wakes nothing.
     let commit = (): void => {};
     const committed = new Promise<void>((resolve) => (commit = resolve));
     let isAdded = (): void => {};

@@ -1,5 +1,5 @@
 /**
- * Random histories of webhook endpoints with changing owners and leases. No delivery is lost, the rows match a simple
+ * Property test of webhook endpoints with changing owners and leases. No delivery is lost, the rows match a simple
  * model, and ordered endpoints keep their order. Many endpoints run at once, each with its own history.
  */
 import { deepStrictEqual, ok } from 'node:assert/strict';
@@ -31,7 +31,7 @@ const RARE_STEPS = ['sleep', 'pause', 'resume', 'replay'];
 
 announce('webhook deliveries');
 
-/** A delivery in the model. */
+/** Delivery in the model. */
 interface Modelled {
   state: 'open' | 'succeeded' | 'failed';
   attempts: number;
@@ -45,7 +45,7 @@ interface Worker {
   underWay: DueDelivery[];
 }
 
-/** One endpoint with its history. */
+/** Endpoint with its own history. */
 interface World {
   readonly endpointId: string;
   readonly accountId: string;
@@ -99,7 +99,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
     }
   }
 
-  /** Lets both workers claim all lanes at the same moment. */
+  /** Lets both workers claim all lanes concurrently. Expects no lane to be claimed twice. */
   async function claim(worlds: readonly World[]): Promise<void> {
     const ids = worlds.map(({ endpointId }) => endpointId);
     const taken = await Promise.all(lanes.map((each) => each.claimThese(ids)));
@@ -180,7 +180,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
     if (name === 'replay') await replay(world, random);
   }
 
-  /** Performs one step in every world. Shares statements between worlds where possible. */
+  /** Performs one random step in every world. Shares statements between worlds where possible. */
   async function round(worlds: readonly World[], random: SeededRandom): Promise<void> {
     const names = worlds.map(() => random.of(random.oneIn(8) ? RARE_STEPS : STEPS));
     const those = (name: string) => worlds.filter((_, index) => names[index] === name);
@@ -197,7 +197,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
     clock.advance(1_000);
   }
 
-  /** Ends all owners. A new one delivers everything that waits, with only the scan to find it. */
+  /** Ends all leases and lets a new owner deliver everything that waits. It finds the lanes by the scan only. */
   async function drain(worlds: readonly World[]): Promise<void> {
     await database.db.updateTable('webhook_endpoint').set({ status: 'enabled' }).execute();
     await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();

@@ -154,7 +154,7 @@ describeOnDatabases('the event outbox with webhook endpoints', (kind) => {
     const asked = { sqlite: statements, postgres: queries.mock.calls.length };
     messages.mockRestore();
     queries.mockRestore();
-    // With SQLite, the transaction begins with the first message and ends with the second.
+    // On SQLite, the transaction begins with the first message and ends with the second.
     const expected = { sqlite: [2, 0], postgres: ['begin', 'insert', 'endpoints', 'commit'].length };
     expect(asked[kind]).toEqual(expected[kind]);
   });

@@ -20,7 +20,7 @@ import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { LOOK, QUICK_TIMES, startWorker, watchStatements, type WatchedDatabase } from '../support/webhook-worker.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
-/** Parts of the statements with which a worker reads claimed endpoints, and releases lanes. */
+/** Parts of the statements with which a worker reads claimed endpoints and releases lanes. */
 const READ = '"failing_since"';
 const LET_GO = 'owned_until = 0, due_at = case';
 
@@ -54,7 +54,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     return worker;
   }
 
-  /** Starts a worker whose statements with this text fail while `isAway`. */
+  /** Starts a worker whose statements with this text fail while `isAway` returns true. */
   async function startFailing(text: string, isAway: () => boolean, times = QUICK_TIMES): Promise<WatchedDatabase> {
     const watched = watchStatements(looks.database, text, () => {
       if (isAway()) throw new DatabaseUnavailable('away');
@@ -63,7 +63,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     return watched;
   }
 
-  /** Ends the leases, and waits until a worker has a lane again. */
+  /** Ends the leases, and waits until a worker owns a lane again. */
   async function leasesEnd(): Promise<void> {
     await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
     await isOwned();
@@ -106,7 +106,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
       first.stopStarting();
       await emit('cleo');
       await arrived(3);
-      // The delivery under way stays with its owner. No other process sends it.
+      // The running delivery stays with its owner. No other process sends it.
       await looks.came(5);
       expect(hanging.received).toHaveLength(1);
       expect(names()).toEqual(['ana', 'ben', 'cleo']);
@@ -180,7 +180,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     await start();
     await emit('ana', 'ben', 'cleo');
     await arrived(1);
-    // The worker has read all three together.
+    // The worker has read all three deliveries together.
     const [, ben] = await deliveriesIn(database.db);
     await database.db.updateTable('webhook_delivery').set({ state: 'succeeded' }).where('id', '=', ben!.id).execute();
     await leasesEnd();
@@ -208,20 +208,20 @@ describeOnDatabases('a webhook endpoint', (kind) => {
       },
     };
     looks = watchStatements({ ...database, db: database.db.withPlugin(late) }, LOOK);
-    // Another worker must start before the endpoint would be released again.
+    // Keeps the endpoint long enough for another worker to start before the next release.
     const times = { ...QUICK_TIMES, lingerMs: 1_000 };
     const lettingGo = await startFailing(LET_GO, () => isAway, times);
     await emit('ana');
     await arrived(1);
     isAway = true;
     await lettingGo.came(2);
-    // Its lease ends while a release is pending. The endpoint is still due, so it is claimed.
+    // Its lease ends while a release is pending. The endpoint is still due, so the worker claims it again.
     isLate = true;
     await leasesEnd();
     isAway = false;
     await eventually('it is read, late', () => lateReads > 0);
     const other = await start();
-    // The delivery stays under way long enough for another owner to send it, too.
+    // Keeps the delivery running long enough for another owner to send it, too.
     receiver.respond(() => {});
     await emit('ben');
     await arrived(2);
@@ -275,7 +275,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     await arrived(1);
     const askedMs = performance.now();
     receiver.respond((response) => response.writeHead(204).end());
-    // Longer than an owner keeps an idle lane.
+    // Waits longer than an owner keeps an idle lane.
     await looks.came((2 * QUICK_TIMES.lingerMs) / QUICK_TIMES.claimMs);
     await emit('ben');
     await arrived(2);

@@ -17,7 +17,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 import { attemptOf, dueOf } from '../support/webhooks.js';
 
-/** Set `TRAILGATE_TEST_ROWS=1000000` for a million rows. That takes minutes longer and gives the same plans. */
+/** Number of deliveries. TRAILGATE_TEST_ROWS=1000000 takes minutes longer and gives the same plans. */
 const ROWS = Number(process.env['TRAILGATE_TEST_ROWS'] ?? 50_000);
 const ROWS_AT_ONCE = 50_000;
 const ENDPOINTS = 250;
@@ -58,7 +58,7 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
   }, FILL_TIMEOUT_MS);
   afterAll(() => database.close());
 
-  /** Plans of the statements that a function executes on these tables, as text. */
+  /** Returns the query plans of the statements that a function executes on these tables, as text. */
   async function plansOf(run: (db: Kysely<Tables>) => Promise<unknown>): Promise<string> {
     const queries: CompiledQuery[] = [];
     const { db } = database;
@@ -149,7 +149,7 @@ describeOnDatabases(`${ROWS.toLocaleString('en')} pending deliveries`, (kind) =>
         new Replays({ ...database, db }, clock, new WorkSignal()).replayAll('whe_0007', { status: 'failed' }, OPERATOR),
     ],
   ])('are not fully scanned: %s is read by the index %s', async (_what, index, run) => {
-    // There are few attempts and lanes, so scanning them is fine.
+    // Ignores attempts and lanes. They are few, so scanning them is fine.
     const lines = (await plansOf(run)).split('\n').filter((line) => !/webhook_attempt|webhook_lane/.test(line));
     const plans = lines.join('\n');
     expect(plans).toContain(index);

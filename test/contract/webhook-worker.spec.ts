@@ -167,7 +167,7 @@ describeOnDatabases('the webhook worker', (kind) => {
       expect(events.size).toBe(1);
       await eventually(`${name} arrives`, () => receiver.received.length > count);
     }
-    // Within two seconds.
+    // The worker claims every second, so it finds such events within two seconds.
     expect(WORKER_TIMES.claimMs).toBeLessThanOrEqual(1_000);
     expect(names()).toEqual(['told', 'lost', 'later']);
   });
@@ -231,7 +231,7 @@ describeOnDatabases('the webhook worker', (kind) => {
       transformQuery: ({ node }: { node: RootOperationNode }) => ((asked += 1), node),
       transformResult: async ({ result }: { result: QueryResult<UnknownRow> }) => result,
     };
-    // All respond together. Otherwise, the size of result batches would depend on the machine.
+    // Lets all endpoints respond together. Otherwise, the size of result batches would depend on the machine.
     const held: (() => void)[] = [];
     receiver.respond((response) => held.push(() => response.writeHead(204).end()));
     workers.push(await startWorker({ ...database, db: database.db.withPlugin(counting) }, signal, { openKeys }));
@@ -240,13 +240,14 @@ describeOnDatabases('the webhook worker', (kind) => {
     receiver.respond((response) => response.writeHead(204).end());
     for (const release of held) release();
     await eventually('all is recorded', async () => (await states()).every((state) => state === 'succeeded'));
-    // Claims, pages and payloads of 64, results of at least 64, and some rounds of the worker.
+    // Claims, pages and payloads come in batches of 64, results in batches of at least 64, and the worker polls
+    // meanwhile.
     expect(asked).toBeLessThan(many / 2);
   });
 
   it('limits the bodies of concurrent deliveries to 32 MiB, and sends the rest later', async () => {
     const bodyBytes = 256 * 1_024;
-    // The envelope of attempts takes the place of one more body, among quick and among slow attempts.
+    // Quick attempts get 24 MiB of bodies and slow ones 8 MiB. With the envelope of each body, one fewer fits into each.
     const fitting = (24 * 1_024 * 1_024) / bodyBytes - 1 + ((8 * 1_024 * 1_024) / bodyBytes - 1);
     for (let count = 0; count < fitting + 10; count++) await endpoint({ timeout_ms: 30_000, last_success_at: 1 });
     const held: (() => void)[] = [];

@@ -1,4 +1,7 @@
-/** Account deletion in the running program. Keys stop on every node, and no database file or Redis key names it. */
+/**
+ * Account deletion in the running program. Every node refuses its keys, and no database file or Redis key contains its
+ * name.
+ */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { openDatabase } from '../../src/stores/database/connect.js';
@@ -51,7 +54,7 @@ it('deleting an account erases it from the SQLite files, and keeps anonymous usa
   expect((await call(running, key.secret)).status).toBe(401);
   expect(filesOf(dataDir)).not.toMatch(PERSONAL);
   await running.stop();
-  // What the process wrote after the deletion is deleted by the next run of the worker.
+  // The process wrote usage after the deletion. The next run of the worker makes it anonymous.
   running = await startTrailgate({ dataDir, config: { usage: { deletedAccounts: 'anonymous' } } });
   const { db, close } = await openDatabase({ dataDir });
   const usage = db.selectFrom('usage_daily').select(['account_id', 'api_key_id', 'operation', 'requests']);
@@ -66,7 +69,7 @@ it('a deletion during which the process is killed has not begun, or is finished 
   const { dataDir } = running;
   const outcomes: string[] = [];
   for (const delayMs of [0, 4, 8, 16, 32, 128, 512]) {
-    // Only a slow machine needs the last two.
+    // Only slow machines need the last two delays.
     if (delayMs > 32 && outcomes.includes('deleted')) break;
     const { id } = await makeAccount(running);
     const lost = running.admin.request('DELETE', `/accounts/${id}`, { name: NAME }).catch(() => undefined);
@@ -76,7 +79,7 @@ it('a deletion during which the process is killed has not begun, or is finished 
     running = await startTrailgate({ dataDir });
     const { status } = await running.admin.request('GET', `/accounts/${id}`);
     outcomes.push(status === 200 ? 'not begun' : 'deleted');
-    // Fails unless the account still has its name.
+    // The call fails unless the account still has its name, so nothing was deleted partially.
     if (status === 200) await running.admin.call('DELETE', `/accounts/${id}`, { name: NAME });
     await eventually('nothing is left', async () => !PERSONAL.test(filesOf(dataDir)));
   }

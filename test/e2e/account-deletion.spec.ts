@@ -139,7 +139,7 @@ describeOnDatabases('account deletion', (kind) => {
   it('rejects imports into the account while it is in progress, and removes an owner who joins meanwhile', async () => {
     const { id } = await running.admin.createAccount({ plan: 'starter' });
     const { name } = await running.admin.call<{ name: string }>('GET', `/accounts/${id}`);
-    // An endpoint keeps the account until its last event is sent.
+    // With an endpoint, the account remains until its last event is sent.
     await addEndpoint(database.db, running.clock.now(), { account_id: id });
     await running.admin.call('POST', `/accounts/${id}/invitations`, { email: 'late@example.com', role: 'owner' });
     expect((await remove(id, name)).status).toBe(204);
@@ -181,7 +181,7 @@ describeOnDatabases('account deletion', (kind) => {
 
     const check = await compileDataSchema({ ...OWN_EVENTS['account.deleted']!.schema });
     expect(check(JSON.parse(events[0]?.data ?? ''))).toBeUndefined();
-    // Its name and labels are in the event only.
+    // The name and labels of the account are in the event only.
     const row = await database.db.selectFrom('account').selectAll().where('id', '=', id).executeTakeFirst();
     expect(row).toMatchObject({ name: '', external_id: null, metadata: null });
 

@@ -1,4 +1,4 @@
-/** Inviting, promoting and removing members of an account. Members cannot grant more than they have. */
+/** Inviting, promoting and removing members of an account. Members cannot grant more permissions than they have. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Role } from '../../src/members/permissions.js';
@@ -146,7 +146,7 @@ describeOnDatabases('the members API', (kind) => {
     expect(await outcome(ask('owner', 'POST', of('/invitations'), { email: 'x@example.com', role: 'viewer' }))).toBe(
       'too_many_requests',
     );
-    // The limits do not apply to operators.
+    // Operators are exempt from the limits.
     await running.admin.call('POST', of('/invitations'), { email: 'dot@example.com', role: 'viewer' });
     running.clock.advance(3_600_000);
     sessions = { ...sessions, owner: await signIn(running, ids.owner) };
@@ -176,7 +176,7 @@ describeOnDatabases('the members API', (kind) => {
     };
     sessions = { ...sessions, owner: await signIn(running, second) };
     await invite('owner', 'jim@example.com');
-    // An admin can invite admins, but no owners.
+    // An admin can invite admins, but not owners.
     expect(await outcome(ask('owner', 'PATCH', of(`/members/${ids.owner}`), { role: 'admin' }))).toBe(200);
     expect(await outcome(ask('owner', 'DELETE', of(`/members/${ids.admin}`)))).toBe(200);
     const [open, revoked] = ['open', 'revoked'];

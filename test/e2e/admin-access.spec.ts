@@ -46,7 +46,7 @@ function routesOf(running: RunningAdmin): string[] {
   return routes;
 }
 
-/** Requests per minute of the operator token, more than other callers have. The default is 6,000. */
+/** Requests per minute for the operator token. Higher than for other callers. The default is 6,000. */
 const OPERATOR_LIMIT = 1_300;
 
 describe('the admin listener', () => {
@@ -79,7 +79,7 @@ describe('the admin listener', () => {
     const routes = apiRoutes().filter((route) => !open.has(route));
     expect(routes.length).toBeGreaterThanOrEqual(14);
     for (const route of routes) {
-      // The limit on failed attempts is per minute.
+      // Failed attempts are limited per minute.
       running.clock.advance(61_000);
       const [method = '', path = ''] = route.split(' ');
       const answer = await send(running.url + path, { method });
@@ -184,7 +184,7 @@ describe('the admin listener', () => {
       expect(await ask(known)).toBe(200);
       held.resolve();
       await Promise.all(flood);
-      // Queued look-ups are served in turn.
+      // Queued lookups are still served.
       expect(await ask(fresh)).toBe(200);
     } finally {
       held.resolve();
@@ -218,7 +218,7 @@ describe('the admin listener', () => {
     };
 
     it('to the configured requests per minute with the operator token, then sends Retry-After', async () => {
-      // One was used to create the account.
+      // One request of the limit was used to create the account.
       expect(await statusesOf(OPERATOR_LIMIT + 2, OPERATOR)).toEqual({ 200: OPERATOR_LIMIT - 1, 429: 3 });
       const refused = await running.admin.request('GET', '/plans');
       expect(refused.json()).toMatchObject({ status: 429, code: 'too_many_requests' });
@@ -356,7 +356,7 @@ describe('the admin API without its database', () => {
       const running = await startAdmin(database);
       const account = await running.admin.createAccount({ plan: 'pro' });
       await server.kill9();
-      // The sessions notice the end of their parent a moment later.
+      // PostgreSQL sessions notice a moment later that their parent is gone.
       await eventually('the database is gone', async () => !(await answersNow(database)));
       for (const [method, path, body] of [
         ['GET', `/accounts/${account.id}`, undefined],

@@ -1,4 +1,4 @@
-/** The admin API for operators and scripts, on both databases. */
+/** The admin API for operators and scripts, on SQLite and PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { NewEvent } from '../../src/outbox/event-types.js';
@@ -23,7 +23,7 @@ function expectProblem(answer: Answer, status: number, code: string): Record<str
   return body;
 }
 
-/** Messages of the validation library. Callers get plain words with the value and the limit instead. */
+/** Messages of the validation library. Callers must get messages with the value and the limit instead. */
 const ZOD_MESSAGES = /Invalid (?:input|option|string)|Too (?:small|big)|expected|received/;
 
 describeOnDatabases('the admin API', (kind) => {

@@ -1,4 +1,4 @@
-/** Runs the recipe of docs/recipes.md for an admin listener on the internet, with a real nginx in front. */
+/** Runs the recipe of docs/recipes.md for an admin listener on the internet, behind a real nginx. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -13,7 +13,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 const TARGETS = '/admin/v1/targets';
 const HEALTH = ['/livez', '/readyz', '/metrics'];
 
-/** Returns the code block of the recipe in a language. */
+/** Returns the code block of the recipe in a language that starts with a comment `begin`. */
 function recipe(language: string, begin: string): string {
   const [, section = ''] = readFileSync('docs/recipes.md', 'utf8').split('## The admin listener on the internet\n');
   const [, block = ''] = new RegExp(`\`\`\`${language}\n(# ${begin}[\\s\\S]*?)\`\`\``).exec(section) ?? [];
@@ -51,7 +51,7 @@ describeWithNginx('the nginx recipe for the admin listener', () => {
     await trailgate?.stop();
   });
 
-  /** Sends from another address than the one of nginx. */
+  /** Sends from a different address than nginx uses. */
   const agent = new Agent({ localAddress: '127.0.0.2' });
   const ask = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     send(`https://127.0.0.1:${ports.https}${path}`, { agent, headers: { host: 'admin.example.com', ...headers } });

@@ -51,7 +51,7 @@ describe('the admin listener', () => {
     for (const host of ['admin.example.com', 'ADMIN.example.com:443', 'trailgate-admin:8081', 'localhost']) {
       expect([host, (await ask(admin, PLANS, { host })).status]).toEqual([host, 200]);
     }
-    // Probes and Prometheus connect to IP addresses.
+    // Probes and Prometheus connect by IP address.
     for (const path of HEALTH)
       expect((await send(admin.url + path, { headers: { host: '10.0.0.7:8081' } })).status).toBe(200);
   });
@@ -133,7 +133,7 @@ describe('the admin listener', () => {
     expectProblem(outside, 'route_not_found', 404);
     expect(outside.headers).not.toHaveProperty('www-authenticate');
     expect(outside.json()).toMatchObject({ detail: 'This path does not exist.' });
-    // Tokens are not even checked, so that nobody can guess them here. Nothing is counted.
+    // Tokens are not checked here, so that nobody can guess them. These attempts do not count as failures.
     for (let attempt = 0; attempt < 12; attempt++) {
       expectProblem(await from('198.51.100.1', { authorization: 'Bearer wrong' }), 'route_not_found', 404);
     }

@@ -37,7 +37,8 @@ describe('the program', () => {
     const authorization = `Bearer ${trailgate.adminToken}`;
     expectProblem(await send(health + PLANS, { headers: { authorization } }), 'route_not_found', 404);
     expect((await send(trailgate.adminUrl + PLANS, { headers: { authorization } })).status).toBe(200);
-    // The log has the URL of the listener and that of the panel. Passkeys need a host name, not 127.0.0.1.
+    // The log names both the listener and the panel. The panel URL has a host name, because passkeys do not work on
+    // 127.0.0.1.
     const said = trailgate.logs().find(({ event, role }) => event === 'listening' && role === 'admin');
     expect(said).toMatchObject({
       url: trailgate.adminUrl,

@@ -13,10 +13,10 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 
 const FILE = readFileSync('deploy/alerts.yaml', 'utf8');
-/** The rules with shorter windows, so that they fire within seconds. */
+/** The alert rules with shorter windows, so that they fire within seconds. */
 const RULES = FILE.replaceAll(/\[(?:5m|15m|1h)\]/g, '[10s]')
   .replaceAll(/for: \w+/g, 'for: 1s')
-  // Up to 10 s are normal without the message bus.
+  // Keys can be 10 s stale without the message bus.
   .replace('trailgate_key_staleness_seconds > 60', 'trailgate_key_staleness_seconds > 12')
   .replaceAll(/> (?:60|300)\b/g, '> 4');
 const FIRES_MS = 60_000;
@@ -97,7 +97,8 @@ describeWithPrometheus('with Prometheus', () => {
         gateway = await startTrailgate(options);
         second = await startSecond();
         const { account, key } = await gateway.admin.newKey('unlimited');
-        // Keys that no process has cached need the database. The outage of the stores below uses them.
+        // Keys that no process has cached, so that requests need the database. The outage of the stores below uses
+        // them.
         const unused = await Promise.all(
           Array.from({ length: 60 }, () => gateway.admin.createKey(account.id, { name: 'x', scopes: ['*'] })),
         );

@@ -111,7 +111,7 @@ describeOnDatabases('trailgate apply', (kind) => {
     ]);
     const [found] = (await running.admin.listKeys(await idOf())).data;
     expect(found).toMatchObject({ status: 'paused', limits: { minute: 5 }, expires_at: '2099-01-30T23:00:00+00:00' });
-    // The same values in another notation.
+    // Writes the same values in another notation.
     const same = { ...changed, scopes: ['customers:read', 'customers:write'], expires_at: '2099-01-30T23:00:00Z' };
     expect(await apply(one({ plan: 'pro', keys: [same] }))).toEqual(unchanged);
   });
@@ -133,7 +133,7 @@ describeOnDatabases('trailgate apply', (kind) => {
     ]);
     expect(await apply(file, '--prune')).toEqual(unchanged);
     expect(await statusOf(byHand.secret)).toBe(200);
-    // Without a list, nothing is compared.
+    // Without lists in the file, keys and endpoints are not compared.
     expect(await apply(one(), '--prune')).toEqual(unchanged);
   });
 

@@ -1,4 +1,4 @@
-/** The audit log shows names of resources and people, not only their IDs. On both databases. */
+/** The audit log shows names of resources and people, not only their IDs. Runs on SQLite and PostgreSQL. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -55,7 +55,7 @@ describeOnDatabases('an audit log entry', (kind) => {
       return [entry?.actor, entry?.actor_label, entry?.target.name];
     };
     expect(await changed()).toEqual([id, 'Ana', 'Benedikt']);
-    // Old entries have no stored label. They show the current name instead of an ID.
+    // Old entries have no stored label, and show the current name of the member.
     await database.db.updateTable('audit_entry').set({ actor_label: null }).where('actor', '=', id).execute();
     expect(await changed()).toEqual([id, 'Ana', 'Benedikt']);
     for (const each of [other, id]) await running.admin.call('DELETE', `/members/${each}`);

@@ -31,7 +31,7 @@ const bearer = (secret: string) => ({ Authorization: `Bearer ${secret}` });
 const call = (headers: NonNullable<SendOptions['headers']>, path = '/api/v1/customers', running = gateway) =>
   send(running.gatewayUrl + path, { headers });
 
-/** Expects a refusal with this code and without rate limit headers. */
+/** Expects a refusal with this code and without rate limit fields. */
 function expectRefused(answer: Answer, code: ErrorCode): void {
   expectProblem(answer, code);
   expect(Object.keys(answer.headers).filter((name) => name.includes('ratelimit'))).toEqual([]);

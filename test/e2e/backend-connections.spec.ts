@@ -1,6 +1,6 @@
 /**
- * Unusual client requests do not cost the pool a backend connection. If each cost one for good, a pool of eight
- * connections would stop serving after eight requests.
+ * Unusual client requests do not leak a backend connection. If each leaked one, a pool of eight connections would stop
+ * serving after eight requests.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { startProxied, type Proxied } from '../support/proxied.js';

@@ -13,14 +13,14 @@ import { startProxied, type Proxied } from '../support/proxied.js';
 const CONNECT_MS = 300;
 const FIRST_BYTE_MS = 400;
 const IDLE_MS = 400;
-/** Tolerance for timeouts on a busy machine. */
+/** Tolerance of timeouts on a busy machine, in milliseconds. */
 const SLACK_MS = 900;
 
 const SECRET = 'postgres://app:hunter2@10.0.0.5/prod';
 
 let gateway: Proxied;
 let backend: RawBackend;
-/** Handler of each request, with its connection and everything that came with the head. */
+/** Handler of the raw backend. Gets the connection, and everything that arrived with the request head. */
 let answer: (socket: Socket, received: string) => unknown;
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
       services: {
         backend: { timeouts },
         refusing: { targets: [`http://127.0.0.1:${await freePort()}`] },
-        // Packets to this block (RFC 5737) are never answered, or fail at once because there is no route.
+        // No host answers in this block (RFC 5737). Connections time out, or fail at once if there is no route.
         unroutable: { targets: ['http://192.0.2.1:81'], timeouts },
         authenticating: { targets: [backend.url], authenticates: true },
       },
@@ -58,7 +58,7 @@ beforeEach(() => {
   answer = (socket) => socket.destroy();
 });
 
-/** Makes the backend send this response. It closes the connection afterward, unless `then` replaces that. */
+/** Makes the backend send this response. The backend then closes the connection, unless `then` does something else. */
 function answers(
   head: string,
   body: string | Buffer = '',

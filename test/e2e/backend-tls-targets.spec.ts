@@ -27,7 +27,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'dead.test': ['127.0.0.6'],
 };
 
-/** Handshakes and requests that reached an address. */
+/** Handshakes and requests that arrived at an address. */
 interface Seen {
   /** Server names (SNI) of the handshakes. `false` means that none was sent. */
   readonly names: (string | false)[];
@@ -142,7 +142,10 @@ describeWithOpenssl('a service with several TLS targets', () => {
     servers.clear();
   });
 
-  /** Starts valid targets, one with another target's certificate, and one that nothing listens on. */
+  /**
+   * Starts two valid targets with four addresses. One address of `one.test` has another target's certificate, and
+   * nothing listens for `dead.test`.
+   */
   async function startAll(): Promise<void> {
     await listen('127.0.0.2', 'one.test');
     await listen('127.0.0.3', 'two.test');
@@ -196,7 +199,7 @@ describeWithOpenssl('a service with several TLS targets', () => {
     await start(['wrong.test', 'dead.test']);
     const code = async (): Promise<unknown> => (await gateway.send('/customers')).json()['code'];
     expect(await code()).toBe('backend_unreachable');
-    // Simultaneous failures do not eject the last target.
+    // Consecutive failures eject both targets.
     await eventually('both are out', async () => (await code()) === 'backend_unavailable');
     expect(at('127.0.0.5').requests).toBe(0);
   });
@@ -247,7 +250,7 @@ describeWithOpenssl('a service with several TLS targets', () => {
         }),
       );
     }
-    // Handshakes are not retried, so some of them fail until the bad targets are ejected.
+    // Handshakes are not retried, so some fail until the bad targets are ejected.
     expect(outcomes.filter((outcome) => outcome === 'refused').length).toBeLessThanOrEqual(2 * (FAILURES + 2));
     expect(outcomes.slice(-10)).toContain('open');
     expect(at('127.0.0.5').requests).toBe(0);

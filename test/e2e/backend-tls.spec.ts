@@ -20,11 +20,11 @@ describeWithOpenssl('a backend over TLS', () => {
   let authority: Authority;
   let server: Server;
   let proxied: Proxied | undefined;
-  /** Names in the certificates that clients of the current server have shown. */
+  /** Common names of the client certificates that the current server received. */
   let peers: (string | undefined)[] = [];
 
   async function listen(options: ServerOptions): Promise<string> {
-    // A handshake with an earlier server may end after its test.
+    // Keeps a list per server, because a handshake with the previous server can end after its test.
     const own: typeof peers = [];
     peers = own;
     server = createServer(options, (request, response) => {

@@ -1,4 +1,6 @@
-/** A backup of a running SQLite database has every write acknowledged before it, and a program can start from it. */
+/**
+ * A backup of a running SQLite database has every write that was acknowledged before it. The program can start from it.
+ */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';

@@ -7,7 +7,7 @@ import type { BenchResult } from '../../src/program/commands/bench-command.js';
 
 let backend: Backend;
 let gateway: RunningTrailgate;
-/** Time until which the backend delays its responses. */
+/** Time until which the backend delays its responses, in milliseconds. */
 let stallUntilMs = 0;
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ it('bench counts a stall as latency of the requests that were due, also without 
   stallUntilMs = performance.now() + 3_000;
   const result = await bench(key.secret, '--rate', '100', '--seconds', '3', '--connections', '2');
   expect(result.statuses).toEqual({ 200: 300 });
-  // Half of the requests were due in the first half of the stall, whenever the command began within it.
+  // Half of the requests were due in the first half of the stall, whenever in the stall the command began.
   expect(result.latency['p90']).toBeGreaterThan(result.latency['p50']!);
   expect(result.latency['max']).toBeGreaterThan(500);
 });

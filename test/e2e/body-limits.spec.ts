@@ -71,7 +71,8 @@ describe('a request body', () => {
       socket.write(Buffer.alloc(20_000_000));
       let text = '';
       socket.on('data', (data: string) => (text += data));
-      // Not `once()`: writing after the gateway has closed is an error, which does not matter here.
+      // Does not use `once()`, which rejects when a write fails because the gateway has closed. That error is expected
+      // here.
       await new Promise((closed) => socket.on('close', closed));
       expect(parseAnswer(text)).toMatchObject({ status, headers: { connection: 'close' } });
       expect(JSON.parse(parseAnswer(text).text)).toMatchObject({ status });
@@ -136,7 +137,7 @@ describe('a connection with request bodies', () => {
     ['401', 'POST /api/v1/customers HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc'],
     ['400', 'GET /api/v1/open HTTP/1.1\r\nHost: a b\r\n\r\n'],
   ])('serves nothing after a %s that closes it', async (status, first) => {
-    // With an idle backend connection, a following request would reach the backend before the socket is closed.
+    // Opens a backend connection first. With an idle one, a following request would reach the backend before the close.
     await gateway.send('/open');
     gateway.backend.requests.length = 0;
     const text = await gateway.raw(`${first}${smuggled()}${smuggled()}`, 400, 1);
@@ -179,7 +180,7 @@ describe('a connection with request bodies', () => {
     );
     const text = await gateway.raw(requests.join(''), 800, 2 * count);
     expect(statuses(text)).toEqual(Array.from({ length: 2 * count }, () => '200'));
-    // They run at the same time on several backend connections.
+    // The requests run concurrently on several backend connections.
     const seen = gateway.backend.requests.map(({ method, url }) => `${method} ${url}`);
     const sent = Array.from({ length: count }, (_, index) => [`POST /customers?${index}`, `GET /open?${index}`]).flat();
     expect(seen.toSorted()).toEqual(sent.toSorted());

@@ -77,7 +77,7 @@ it('a backend connection is not reused after a 204 with a Content-Length', async
     // RFC 9110 section 8.6: a 204 has no Content-Length.
     expect([status, headers['content-length']]).toEqual([204, undefined]);
   };
-  // Uses the connection that earlier responses left open.
+  // Uses the connections that earlier responses left open.
   await ask();
   const before = backend.connections;
   for (const time of [1, 2, 3]) {
@@ -91,7 +91,7 @@ it('Content-Length and Cache-Control are kept even if the Connection header list
     'HTTP/1.1 200 OK\r\nConnection: close, Content-Length, cache-control\r\n',
     'Content-Length: 2\r\nCache-Control: no-store\r\n\r\nok',
   ];
-  // One after the other on a connection: a client that cannot tell where the first one ends would wait.
+  // Sends both requests on one connection. A client that cannot find the end of the first response would wait.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (const path of ['/open?1', '/open?2']) {
     const answer = await gateway.send(path, { agent, timeoutMs: 2_000 });

@@ -21,12 +21,15 @@ import { temporaryFolder } from '../support/processes.js';
 import { runTrailgate } from '../support/program.js';
 
 const MAX_CPU_MS = 1_000;
-/** CPU time varies on shared cores, so a slow case is measured again before it counts. */
+/** CPU time varies on shared cores, so a slow case is measured again. */
 const MEASUREMENTS = 4;
-/** Words of libraries and of badly formatted values. Quoted text is exempt because the operator wrote it. */
+/**
+ * Wording of libraries and badly formatted values, which must not appear. Quoted text is exempt because the operator
+ * wrote it.
+ */
 const LIBRARY_WORDS = /Invalid input|Too (?:small|big)|expected|flow-|undefined|\[object|function|ERR_|NaN/;
 
-/** Loads a configuration until one load is fast enough, at most `MEASUREMENTS` times. Returns the fastest. */
+/** Loads a configuration up to `MEASUREMENTS` times, until one load is fast enough. Returns the fastest load. */
 async function loadQuickly(folder: string, variables?: Readonly<Record<string, string>>): Promise<Loaded> {
   let best = await loadBroken(folder, variables);
   for (let count = 1; count < MEASUREMENTS && best.cpuMs > MAX_CPU_MS; count += 1) {
@@ -61,7 +64,7 @@ function isComplete({ line, column, message, hint }: ConfigProblem): boolean {
 
 const inherited = Reflect.ownKeys(Object.prototype);
 beforeAll(async () => {
-  // Compiles the schemas of each OpenAPI version first, so that no case pays for it.
+  // Compiles the schemas of each OpenAPI version first, so that no case includes that time.
   for (const version of ['3.0.3', '3.1.0']) {
     const folder = temporaryFolder('broken');
     const document = `openapi: ${version}\ninfo: { title: T, version: '1' }\npaths: 1\n`;

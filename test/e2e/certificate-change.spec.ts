@@ -17,7 +17,7 @@ describeWithOpenssl('a changed certificate', () => {
   let secret: string;
 
   const port = (): number => Number(new URL(trailgate.gatewayUrl).port);
-  /** Returns the certificate that a new connection gets. */
+  /** Returns the fingerprint of the certificate that a new connection gets. */
   const shown = (): Promise<string> =>
     new Promise((resolve, reject) => {
       const socket: TLSSocket = connect({ port: port(), host: '127.0.0.1', rejectUnauthorized: false }, () => {

@@ -49,7 +49,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     await backend.stop();
   });
 
-  /** Creates a key, and a caller with it for each node. */
+  /** Creates a key, and a caller with that key for each node. */
   async function callersOn(plan: keyof typeof plans): Promise<Caller[]> {
     const { key } = await gateways[0]!.admin.newKey(plan);
     callers = gateways.map((gateway) => new Caller(gateway.gatewayUrl, key.secret));
@@ -101,7 +101,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     ['/open', 429],
     ['/open', 500],
     ['/open', 503],
-    ['/open', 401], // is 502 to the client
+    ['/open', 401], // becomes a 502 for the client
     ['/speaks', 401],
     ['/speaks', 403],
     ['/costly', 422],

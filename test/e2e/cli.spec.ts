@@ -41,7 +41,7 @@ async function run(line: readonly string[], variables: Record<string, string>): 
   return result;
 }
 
-/** Returns the reports of two gateways on one target. Their names are as long as those of Kubernetes. */
+/** Returns the reports of two gateways about one target. Their names are as long as in Kubernetes. */
 function targetsNow(): readonly NodeTarget[] {
   const nowMs = Date.now();
   const well: MergedTargetStatus = {

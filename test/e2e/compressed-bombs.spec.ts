@@ -10,9 +10,9 @@ import { expectProblem } from '../support/problem.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const DECODED_BYTES = 50 * 1024 * 1024;
-/** Bytes of an error that are read and decoded. Each bomb is smaller. */
+/** Maximum bytes of an error that the gateway reads and decodes. Each bomb is smaller. */
 const ERROR_BYTES = 64 * 1024;
-/** Maximum growth of memory during a few requests, much less than one decoded body. */
+/** Maximum memory growth during a few requests. Much less than one decoded body. */
 const MAX_GROWTH_BYTES = 45 * 1024 * 1024;
 const TIMES = 6;
 

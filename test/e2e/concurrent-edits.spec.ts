@@ -1,6 +1,6 @@
 /**
  * Two administrators edit the same key or account. The second learns what the first has changed, and no change is lost.
- * On both databases.
+ * Runs on SQLite and PostgreSQL.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -137,7 +137,7 @@ describeOnDatabases('a conditional request', (kind) => {
     const seen = await etagOf();
     const same = await ask(ana, 'GET', keyPath(), { 'If-None-Match': `"x", W/${seen}` });
     expect([same.status, same.text, same.headers['etag']]).toEqual([304, '', seen]);
-    // Using a key changes a field, but not its version.
+    // A use of the key changes a field, but not the version.
     await database.db.updateTable('api_key').set({ last_used_at: 1 }).where('id', '=', key.id).execute();
     const used = await ask(ana, 'GET', keyPath(), { 'If-None-Match': seen });
     expect([used.status, used.json()['version']]).toEqual([200, 1]);

@@ -1,7 +1,7 @@
 /**
  * Two administrators manage the same members at once. The second learns what the first has changed. A request that
- * creates an invitation, link or token can be repeated. Nothing is created twice, and no secret is stored. On both
- * databases.
+ * creates an invitation, link or token can be repeated. Nothing is created twice, and no secret is stored. Runs on
+ * SQLite and PostgreSQL.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -62,7 +62,7 @@ describeOnDatabases('members', (kind) => {
     expect(read.json().version).toBe(1);
     expect((await ask('GET', path, { 'If-None-Match': seen })).status).toBe(304);
     expect((await ask('PATCH', path, { 'If-Match': seen }, { name: 'Ana Maria' })).status).toBe(200);
-    // An edit to the current value is no conflict.
+    // Setting the current value again is no conflict.
     expect((await ask('PATCH', path, { 'If-Match': seen }, { name: 'Ana Maria' })).status).toBe(200);
     const refused = await ask('PATCH', path, { 'If-Match': seen }, { status: 'disabled' });
     expect(expectProblem(refused, 'precondition_failed').errors).toMatchObject([
@@ -102,7 +102,7 @@ describeOnDatabases('members', (kind) => {
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412]);
   });
 
-  /** Returns create requests, each with the expected Location and the advice on how to get another secret. */
+  /** Returns create requests. Each comes with the expected Location and the advice on how to get a new secret. */
   const made = () => {
     const n = ++count;
     const expires = new Date(running.clock.now() + 86_400_000).toISOString();

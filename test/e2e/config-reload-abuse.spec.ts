@@ -1,4 +1,7 @@
-/** Repeated reloads: in pieces, through symlinks and during shutdown. No request is lost, and no resource leaks. */
+/**
+ * Repeated reloads of files that are written in pieces, swapped by symlinks, or changed during shutdown. No request is
+ * lost, and no resource leaks.
+ */
 import {
   appendFileSync,
   mkdirSync,
@@ -51,7 +54,7 @@ const events = (trailgate: RunningTrailgate, name: string): number =>
   trailgate.stdout.filter((line) => line.includes(`"event":"${name}"`)).length;
 const metrics = async ({ adminUrl }: RunningTrailgate): Promise<Map<string, number>> =>
   seriesOf(await (await fetch(`${adminUrl}/metrics`)).text());
-/** Writes a configuration, sends SIGHUP and waits until the program has applied it. */
+/** Writes a configuration, sends SIGHUP, and waits until the program has applied it. */
 const reload = async (trailgate: RunningTrailgate, content: string): Promise<void> => {
   const before = events(trailgate, 'config_changed');
   writeFileSync(trailgate.configPath, content);
@@ -76,7 +79,7 @@ describeWithRedis('services that are renamed under load', () => {
       while (going) {
         for (const [status, count] of Object.entries(await caller.burst(40)))
           seen[status] = (seen[status] ?? 0) + count;
-        // Leaves CPU time for the checks.
+        // Leaves CPU time for the configuration checks.
         await sleep(20);
       }
     })();
@@ -119,7 +122,7 @@ it('a dozen reloads leave no connection, health check or metric of a removed tar
   const sinceMs = performance.now();
   await eventually('the one in service is checked on', () => first.requests.length >= checks.first + 2);
   expect(second.requests.length).toBe(checks.second);
-  // Only one health checker runs.
+  // More health checks would mean that an old health checker still runs.
   expect(first.requests.length - checks.first).toBeLessThanOrEqual((performance.now() - sinceMs) / 500 + 2);
 });
 

@@ -13,9 +13,9 @@ import { quietMsSince } from '../support/machine-time.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
-/** Enough operations that a check takes a while. */
+/** Number of operations. High, so that a check takes a while. */
 const OPERATIONS = 600;
-/** Long, because a check needs seconds of CPU time on shared cores. */
+/** Timeout of a reload. Long, because a check needs seconds of CPU time on shared cores. */
 const RELOAD_TIMEOUT_MS = 120_000;
 
 describeWithProc('the check of a changed configuration', () => {
@@ -27,13 +27,13 @@ describeWithProc('the check of a changed configuration', () => {
   const events = (name: string) => trailgate.logs().filter(({ event }) => event === name);
   const title = async (): Promise<string> =>
     (await send(`${trailgate.gatewayUrl}/api/v1/openapi.json`)).json<{ info: { title: string } }>().info.title;
-  /** Writes another title and sends SIGHUP. */
+  /** Changes the title in the configuration and sends SIGHUP. */
   const rename = (to: string): void => {
     const config = parse(readFileSync(trailgate.configPath, 'utf8')) as { api: object };
     writeFileSync(trailgate.configPath, stringify({ ...config, api: { ...config.api, title: to } }));
     trailgate.signal('SIGHUP');
   };
-  /** Waits until a check runs, and returns the ID of its process. */
+  /** Waits until a check runs, and returns its process ID. */
   async function begun(): Promise<number> {
     await eventually('it is being checked', () => checks().length === 1);
     return checks()[0]!;
@@ -71,7 +71,8 @@ describeWithProc('the check of a changed configuration', () => {
 
   it('is logged as refused if its process is killed, requests are served, and the next check succeeds', async () => {
     rename('Fourth');
-    // A process that is idle dies unnoticed, and the next check starts another one.
+    // Killing an idle check process has no effect, because the next check starts another one. So try until a check
+    // fails.
     const kill = (): boolean => {
       for (const pid of checks()) process.kill(pid, 'SIGKILL');
       return events('config_refused').length > 0;

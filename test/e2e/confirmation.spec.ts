@@ -43,7 +43,7 @@ describeOnDatabases('confirmation', (kind) => {
       403,
       expect.objectContaining({ code: 'confirmation_required', confirm_with: ['password'] }),
     ]);
-    // Reading needs no confirmation.
+    // Reading requires no confirmation.
     expect((await own.ask('GET', `/accounts/${accountId}/api-keys`)).status).toBe(200);
     await own.call('POST', '/confirmations', { password: GOOD_PASSWORD });
     expect((await createKey()).status).toBe(201);
@@ -117,7 +117,7 @@ describeOnDatabases('confirmation', (kind) => {
     expect((await createKey()).status).toBe(201);
     clock.advance(11 * MINUTE_MS);
     expect(await remove()).toEqual([403, ['password_and_code']]);
-    // A code confirms once.
+    // A code can confirm only once.
     expect(await shown({ password: GOOD_PASSWORD, code })).toEqual([401, 'invalid_credentials']);
     expect(await shown({ password: GOOD_PASSWORD, code: codeAt(secret, clock.now()) })).toEqual([200, undefined]);
     expect(await remove()).toEqual([204, undefined]);

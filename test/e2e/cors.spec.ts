@@ -27,7 +27,7 @@ function corsOf(answer: Answer): Record<string, unknown> {
   );
 }
 
-/** Makes the backend send CORS headers itself. */
+/** Makes the backend send its own CORS headers. */
 const withOwnCors = (): void =>
   gateway.answerWith((_request, response) => {
     response.writeHead(200, {
@@ -179,7 +179,7 @@ describe('with a list of origins', () => {
   });
 });
 
-/** Returns the fields of the response to a page whose headers are too large, or to bytes that break HTTP. */
+/** Returns the status and fields of a response to bytes that the gateway cannot read as a request. */
 async function answerToUnread(bytes: string): Promise<Record<string, string>> {
   const text = await gateway.raw(bytes);
   const [head = ''] = text.split('\r\n\r\n');

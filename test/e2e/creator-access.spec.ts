@@ -1,6 +1,6 @@
 /**
- * Credentials depend on their creator. What a member created stops working once the member may no longer create it,
- * for whatever reason. API keys and webhook endpoints belong to the account and stay.
+ * Credentials depend on their creator. They stop working once the member who created them may no longer create such
+ * credentials. API keys and webhook endpoints belong to the account and stay.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
@@ -16,21 +16,21 @@ import { fromPanel, GOOD_PASSWORD, newMember, signIn, type Credentials } from '.
 
 type Type = 'account_token' | 'invitation' | 'oauth_grant' | 'password_link' | 'portal_session';
 
-/** A credential, and whether it works. */
+/** Credential, and a check whether it works. */
 interface Made {
   readonly type: Type;
   readonly id: string;
   readonly works: () => Promise<boolean>;
 }
 
-/** Credentials that a removal ends, and those that it keeps, as the API lists them. */
+/** Lists that the API returns: credentials that a removal ends, and resources that it keeps. */
 interface Listed {
   readonly ended: readonly { readonly type: Type; readonly id: string; readonly account_id: string | null }[];
   readonly kept: readonly { readonly type: string; readonly id: string; readonly name: string }[];
   readonly kept_has_more: boolean;
 }
 
-/** Ways to lose access, with the cause that the audit log names. The third element has the member's earlier access. */
+/** Ways to lose access: the title, the cause in the audit log, and the access that the member had. */
 const LOSSES = [
   ['is removed by an owner', 'creator_removed', { role: 'admin' }],
   ['leaves', 'creator_left', { role: 'admin' }],
@@ -55,7 +55,7 @@ describeOnDatabases('credentials that a member created', (kind) => {
     database = await testDatabase(kind);
     const settings = { portal: { returnOrigins: ['https://app.example.com'] } };
     running = await startAdmin(database, { settings });
-    // A second node on the same database.
+    // Starts a second node on the same database.
     other = await startAdmin(database, { settings });
     accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
     ownerId = await newMember(database, { roles: { [accountId]: 'owner' } });
@@ -89,7 +89,7 @@ describeOnDatabases('credentials that a member created', (kind) => {
     const headers = { Authorization: `Bearer ${secret}` };
     const statusAt = async (at: RunningAdmin) =>
       (await ask(headers, 'GET', `/accounts/${account}`, undefined, at)).status;
-    // Fails unless both nodes agree.
+    // Expects both nodes to agree.
     const works = async () => {
       const statuses = [await statusAt(running), await statusAt(other)];
       expect([
@@ -164,7 +164,7 @@ describeOnDatabases('credentials that a member created', (kind) => {
     return ids;
   };
 
-  /** Takes the access away. @returns The list in the response, if it has one. */
+  /** Takes access away from the member. @returns The list in the response, if it has one. */
   async function lose(how: (typeof LOSSES)[number][0], memberId: string): Promise<Listed | undefined> {
     const path = `/accounts/${accountId}/members/${memberId}`;
     const owner = await signIn(running, ownerId);
@@ -225,7 +225,7 @@ describeOnDatabases('credentials that a member created', (kind) => {
     const own = ['account_token.revoked', 'api_key.revoked', 'invitation.revoked'];
     const operators = ['member.password_link_revoked', 'portal_session.revoked'];
     expect([...actions].toSorted()).toEqual([...own, ...(isOperator ? operators : [])]);
-    // Every node drops the key from its cache.
+    // The event makes every node drop the key from its cache.
     const grant = all.find(({ type }) => type === 'oauth_grant')?.id;
     expect(published).toContainEqual({ type: 'api_key', accountId, keyId: grant });
   });
@@ -241,10 +241,10 @@ describeOnDatabases('credentials that a member created', (kind) => {
     const [toOwners, toViewers] = [await newInvitation(as, 'owner'), await newInvitation(as, 'viewer')];
     const [ownToken, tokenElsewhere] = [await newToken(as, 'admin'), await newToken(as, 'viewer', elsewhere)];
     const all = [...operators, toOwners, toViewers, ownToken, tokenElsewhere];
-    // An operator has all permissions in every account, so nothing ends.
+    // Operators have all permissions in every account, so nothing ends.
     await running.admin.call('PATCH', `/accounts/${accountId}/members/${memberId}`, { role: 'admin' });
     expect(await working(all)).toEqual(all.map(({ id }) => id));
-    // An admin can invite no owners and create no portal sessions.
+    // Admins can neither invite owners nor create portal sessions.
     await running.admin.call('PATCH', `/members/${memberId}`, { is_operator: false });
     expect(await working(all)).toEqual([toViewers, ownToken, tokenElsewhere].map(({ id }) => id));
     await running.admin.call('DELETE', `/accounts/${accountId}/members/${memberId}`);
@@ -302,7 +302,7 @@ describeOnDatabases('credentials that a member created', (kind) => {
       const taking = { token: link.split('#')[1], name: 'Bea', password: GOOD_PASSWORD };
       const [taken, removed] = await Promise.all([
         ask({ 'Sec-Fetch-Site': 'same-origin' }, 'POST', '/links/take', taking),
-        // About the time that hashing the password takes.
+        // Removes the member about when hashing the password ends.
         new Promise((resolve) => setTimeout(resolve, 15 + round * 10)).then(() =>
           running.admin.request('DELETE', `/accounts/${accountId}/members/${memberId}`),
         ),

@@ -28,7 +28,7 @@ let foreign: Receiver;
 let accountId: string;
 let configPath: string;
 
-/** The reference configuration, with receivers on this machine. */
+/** Writes the reference configuration to a folder, and allows webhook receivers on this machine. Returns its path. */
 function configOf(folder: string): string {
   copyFileSync('customers.openapi.yaml', join(folder, 'customers.openapi.yaml'));
   const config = parse(readFileSync('gateway.yaml', 'utf8')) as { plans: object };
@@ -48,7 +48,7 @@ beforeAll(async () => {
   const other = await admin.createAccount({ name: 'Kayaks', plan: 'pro' });
   await admin.call<MadeEndpoint>('POST', `/accounts/${accountId}/webhook-endpoints`, {
     url: `${own.url}/hook`,
-    // A start creates a key, which is an event, too.
+    // Starting the demo creates a key, which is an event, too.
     event_types: ['customer.*'],
   });
   await admin.call<MadeEndpoint>('POST', `/accounts/${other.id}/webhook-endpoints`, { url: `${foreign.url}/hook` });
@@ -59,7 +59,7 @@ afterAll(async () => {
   foreign.stop();
 });
 
-/** Calls the public API with the demo's key. */
+/** Calls the public API with the key of the demo. */
 async function call<Body>(method: string, path: string, body?: object): Promise<Body> {
   const response = await fetch(`${demo.gatewayUrl}/api/v1${path}`, {
     method,
@@ -83,7 +83,7 @@ it('a customer created through the public API reaches the receiver within 250 ms
     const arrived = own.received[count]!;
     tookMs.push(Math.min(quietMsSince(atMs), arrived.atMs - atMs));
     expect(eventOf(arrived)).toMatchObject({ type: 'customer.created', account_id: accountId, data: made });
-    // A pause, after which the backend is idle and does not poll.
+    // Pauses until the backend is idle and no longer polls.
     if (count === 4) await sleep(1_500);
   }
   expect(Math.max(...tookMs)).toBeLessThan(MAX_MS);
@@ -97,7 +97,7 @@ it('changes and deletions become events in order, and another account receives n
   await call('DELETE', `/customers/${id}`);
   await eventually('all arrive', () => own.received.length >= before + 3);
   const events = own.received.slice(before).map(eventOf);
-  // Webhooks without `ordered` may overtake each other, but the list of events is in order.
+  // Deliveries without `ordered` can overtake each other. The list of events is in order.
   expect(events.map(({ type }) => type).toSorted()).toEqual([
     'customer.created',
     'customer.deleted',
@@ -124,7 +124,7 @@ it('changes during a gateway outage and a backend kill are delivered afterward, 
   let backend: RunningCustomers = await startCustomers(env);
   const client = new CustomersClient(backend.url, accountId);
   for (let count = 0; count < CUSTOMERS; count++) await client.create(`away-${count}@example.com`);
-  // An event of an unknown account must not block the others.
+  // An event for an unknown account must not block others.
   await new CustomersClient(backend.url, 'acc_unknown').create('nobody@example.com');
   await client.create('behind@example.com');
   await backend.kill9();

@@ -1,4 +1,4 @@
-/** The customers backend as a program over real sockets, on SQLite. */
+/** The example backend for customers, run as a program with real sockets and SQLite. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sqliteStore, type CustomerStore } from '../support/customer-stores.js';
 import { CustomersClient, type CustomerBody, type PageBody } from '../support/customers-client.js';

@@ -1,4 +1,4 @@
-/** The customers backend keeps what it acknowledged, and leaves nothing unfinished, even if it is killed. */
+/** The customers backend keeps what it has acknowledged, and leaves nothing unfinished, even if it is killed. */
 import { describe, expect, it } from '@jest/globals';
 import { sqliteStore, type CustomerStore } from '../support/customer-stores.js';
 import { CustomersClient, type CustomerBody } from '../support/customers-client.js';
@@ -32,7 +32,7 @@ describe('the customers backend survives', () => {
     await again.stop();
     await store.drop();
     expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
-    // At most one create per writer was written and not yet acknowledged.
+    // Each writer may have one more customer that was written but not acknowledged.
     expect(kept.size).toBeLessThanOrEqual(acknowledged.length + writers.length);
   });
 
@@ -59,9 +59,9 @@ describe('the customers backend survives', () => {
   });
 });
 
-/** Returns a store whose first process was killed after its first write and before its commit. */
+/** Returns a store whose first process was killed between its first write and its commit. */
 async function killedWhileSeeding(): Promise<CustomerStore> {
-  // On a busy machine the kill may come after the commit. Then all customers are there, and the loop tries again.
+  // On a busy machine the kill may come after the commit. Then all customers exist, and the loop tries again.
   for (let attempt = 0; attempt < 5; attempt++) {
     const store = await sqliteStore();
     const dying = spawnCustomers({ ...store.env, ...SEEDS });

@@ -42,7 +42,7 @@ describe('the customers process', () => {
     const [answers, exit] = [Promise.allSettled(inFlight), backend.stop()];
     expect(await exit).toEqual({ code: 0, signal: null });
     for (const answer of await answers) {
-      // A 503 or a refused connection is fine. A partial response is not.
+      // A 503 and a refused connection are both fine. A partial response is not.
       const outcome = answer.status === 'fulfilled' ? answer.value.status : 'not connected';
       expect([200, 503, 'not connected']).toContain(outcome);
     }

@@ -12,7 +12,7 @@ import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
-/** Time after which a cached key is checked again without Redis. With the message bus it is longer. */
+/** Time after which a cached key is checked again without Redis, in milliseconds. It is longer with the message bus. */
 const RECHECK_MS = 10_000;
 
 describeWithOwnPostgres('while PostgreSQL is down', () => {
@@ -75,7 +75,7 @@ describeWithOwnPostgres('while PostgreSQL is down', () => {
 
   it('the readiness probe warns, and both probes keep the process in service', async () => {
     expect((await send(`${gateway.adminUrl}/livez`)).status).toBe(200);
-    // A check in the background runs every second. The probe reports its result without waiting.
+    // A background check runs every second. The probe reports its result without waiting.
     await eventually('the probe has found out', async () => {
       const { status, text } = await send(`${gateway.adminUrl}/readyz`);
       const ready = JSON.parse(text) as { status: string; checks: { database: { status: string } } };
@@ -92,7 +92,7 @@ describeWithOwnPostgres('while PostgreSQL is down', () => {
       expect((await call(known.secret)).status).toBe(200);
       waits.push(performance.now() - startedMs);
     }
-    // Only the first one may wait for a database that does not answer.
+    // Only the first request can wait for a database that does not answer.
     expect(Math.max(...waits.slice(1))).toBeLessThan(500);
     const series = seriesOf((await send(`${gateway.adminUrl}/metrics`)).text);
     expect(series.get('trailgate_key_stale_answers_total')).toBeGreaterThanOrEqual(10);

@@ -11,7 +11,7 @@ import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { canMountDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.js';
 
-/** Longer than the pause without writes, after which the probe itself writes. */
+/** Longer than the time without writes after which the probe writes itself. */
 const NOTICED_MS = 20_000;
 
 interface Check {
@@ -21,7 +21,7 @@ interface Check {
 
 async function databaseCheck({ adminUrl }: RunningTrailgate): Promise<Check> {
   const { status, text } = await send(`${adminUrl}/readyz`);
-  // The gateway still serves, so a load balancer must keep it.
+  // The gateway still serves requests, so a load balancer must keep it.
   expect(status).toBe(200);
   return (JSON.parse(text) as { checks: { database: Check } }).checks.database;
 }
@@ -65,7 +65,7 @@ describeWithPostgres('a PostgreSQL that becomes read-only', () => {
     await database.drop();
   });
 
-  /** Makes new sessions read-only or not, and ends all existing ones. */
+  /** Makes new sessions read-only or writable, and ends all existing ones. */
   async function readOnly(isReadOnly: boolean): Promise<void> {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
@@ -126,7 +126,7 @@ describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small di
       await eventually(
         'nothing can be written',
         async () => {
-          // The write-ahead log of SQLite still has room for a while.
+          // The SQLite write-ahead log still has space for a while.
           expect((await call(gateway, key.secret)).status).toBe(200);
           served += 1;
           await gateway.admin.request('POST', '/accounts', { name: 'a'.repeat(100), plan: 'pro' });

@@ -1,4 +1,4 @@
-/** A gateway starts while Redis is down, as far as its plans allow, and waits for a database that is down. */
+/** A gateway starts while Redis is down, as far as its plans allow. It waits for a database that is down. */
 import { createServer, connect, type Server } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -76,7 +76,7 @@ describeWithOwnRedis('a gateway that starts while Redis is down', () => {
     const caller = new Caller(first.gatewayUrl, key.secret);
     expect((await caller.get()).status).toBe(200);
     await redis.kill9();
-    // The usage of the first gateway is written while Redis is away.
+    // The first gateway writes its usage to the database while Redis is down.
     await eventually('the first gateway goes on', async () => (await caller.get()).status === 200);
     const second = await start({ dataDir: first.dataDir, roles: ['gateway'] });
     const other = new Caller(second.gatewayUrl, key.secret);
@@ -84,7 +84,7 @@ describeWithOwnRedis('a gateway that starts while Redis is down', () => {
     for (let request = 0; request < 100; request++) statuses.push((await other.get()).status);
     const admitted = statuses.filter((status) => status === 200).length;
     expect(statuses.filter((status) => status === 429)).toHaveLength(100 - admitted);
-    // Two gateways share almost 100. A third one from the previous test may still count.
+    // Two gateways share the remaining 99. A gateway of the previous test may still be counted as a third one.
     expect(admitted).toBeLessThanOrEqual(50);
     expect(admitted).toBeGreaterThan(20);
     await second.stop();

@@ -1,6 +1,6 @@
 /**
- * A backend may respond before an upload has ended. The client gets the whole response, and no connection hangs.
- * After a 2xx response, the rest of the upload is still forwarded.
+ * A backend can respond before an upload has ended. The client gets the whole response, and no connection hangs. After
+ * a 2xx response, the rest of the upload is still forwarded.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
@@ -56,7 +56,7 @@ it.each([
       `PUT /api/v1/files/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\n${length}\r\n\r\n`,
     );
     const piece = framing === 'chunked' ? `2000\r\n${'x'.repeat(0x2000)}\r\n` : 'x'.repeat(0x2000);
-    // Like many clients, it sends everything before it reads the response.
+    // In every second round, the client sends everything before it reads the response, as many clients do.
     if (time % 2 === 1) for (let index = 0; index < 2_000; index++) socket.write(piece);
     const sending = setInterval(() => socket.writable && socket.write(piece), 1);
     let text = '';
@@ -72,14 +72,17 @@ it.each([
 const UPLOAD_BYTES = 1_000_000;
 const PIECES = 10;
 
-/** Behavior of a backend on an upload: it responds after `afterBytes`, and then reads on or closes. */
+/** Behavior of a backend during an upload. It responds after `afterBytes`, and then keeps reading or closes. */
 interface EarlyAnswer {
   readonly afterBytes: number;
   readonly bytes: string;
   readonly closes?: boolean;
 }
 
-/** Answers the next upload early. The returned function reports how many body bytes the backend has received. */
+/**
+ * Makes the backend answer the next upload early. The returned function reports the body bytes that the backend has
+ * received.
+ */
 function answerEarly({ afterBytes, bytes, closes = false }: EarlyAnswer): () => number {
   let received = -1;
   let answered = false;

@@ -1,4 +1,4 @@
-/** An operation with `emits` whose client uses HTTP/2, with events in SQLite. */
+/** HTTP/2 requests of an operation with `emits`, with events in SQLite. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';

@@ -1,4 +1,7 @@
-/** An operation with `emits` writes an event for each success before the client has the response, and no others. */
+/**
+ * An operation with `emits` writes an event for each success before the client gets the response. It writes no other
+ * events.
+ */
 import { request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -17,7 +20,7 @@ import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { openDatabase } from '../../src/stores/database/connect.js';
 import { newSecretsKey } from '../../src/stores/secrets/secret-box.js';
 
-/** The deadline of a response that waits for the database, with some tolerance. */
+/** Maximum time that a response waits for the database, with some tolerance. */
 const MAX_MS_WITHOUT_DATABASE = 1_500;
 
 interface EventBody {
@@ -125,7 +128,7 @@ describeWithPostgres('an operation that emits', () => {
     const tookMs: number[] = [];
     for (let count = 0; count < 10; count++) {
       says = whole(`{"id":"cus_quick_${count}"}`);
-      // The request ID is always the same. It comes from the client, and must not suppress an event.
+      // Every request has the same ID, because it comes from the client. It must not suppress an event.
       const request = () => call('POST', '/customers', { 'X-Request-Id': 'req-of-the-client' });
       tookMs.push(await msUntilReceived(own!, accountId, `cus_quick_${count}`, request));
     }
@@ -154,7 +157,7 @@ describeWithPostgres('an operation that emits', () => {
     });
     request.on('error', () => undefined).end('{}');
     await eventually('the backend has it', () => backend.requests.length > seen);
-    // Time for the first part of the response to arrive at the gateway.
+    // Gives the first part of the response time to reach the gateway.
     await sleep(50);
     request.destroy();
     const isGone = () =>
@@ -212,7 +215,7 @@ describeWithPostgres('an operation that emits', () => {
 
   it('releases the response if the database hangs, and writes the event once it is back', async () => {
     const late = await counted('late');
-    // Caches the key.
+    // Sends a request first, so that the key is cached.
     await call();
     says = whole('{"id":"cus_late"}');
     proxy.holdAnswers();
@@ -233,7 +236,7 @@ describeWithPostgres('an operation that emits', () => {
     expect([await counted('dropped'), await unwritten()]).toEqual([0, 0]);
   });
 
-  // This test is last because it ends the program.
+  // Keep this test last, because it ends the program.
   it('writes an event that waits for the database before the program ends on SIGTERM', async () => {
     says = whole('{"id":"cus_last"}');
     proxy.holdAnswers();

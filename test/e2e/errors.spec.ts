@@ -10,7 +10,7 @@ import { send, sendRaw, type Answer, type SendOptions } from '../support/http.js
 import { expectProblem, parseAnswer, type ProblemBody } from '../support/problem.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
-/** Failures of the backend by path: status, content type and body. */
+/** Error responses of the backend by path: status, content type and body. */
 const FAILURES: Readonly<Record<string, readonly [number, string, string]>> = {
   '/customers/400': [400, 'application/json', '{"message":"The date is in the past","code":"date_past"}'],
   '/customers/401': [401, 'application/json', '{"message":"gateway not known"}'],

@@ -1,4 +1,6 @@
-/** Events from services are accepted as a whole or not at all, once, and only from authorized services. */
+/**
+ * Requests with events from services are accepted completely or not at all, once, and only from authorized services.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
@@ -222,7 +224,7 @@ describe('POST /internal/v1/events', () => {
   });
 });
 
-/** Counts the transactions that begin on a handle until `done` is called. */
+/** Counts the transactions that begin on a database handle. Call `done` to stop counting. */
 function countTransactions({ db }: DatabaseHandle) {
   const { transaction } = db;
   let count = 0;

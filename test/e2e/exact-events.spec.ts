@@ -47,7 +47,7 @@ interface Answer {
   readonly detail: string;
 }
 
-/** Sends one event with exactly this data. */
+/** Sends one event with exactly these bytes as its data. */
 async function sendEvent(id: string, data: string | Buffer, headers: Record<string, string> = {}) {
   const begin = `{"events":[{"id":"${id}","type":"customer.created","account_id":"${accountId}","data":`;
   return post(Buffer.concat([Buffer.from(begin), Buffer.from(data as string), Buffer.from('}]}')]), headers);
@@ -190,7 +190,7 @@ it.each([
 
 describe('random documents', () => {
   it('are delivered and listed as they were sent', async () => {
-    // NUL is refused everywhere, because PostgreSQL cannot store it.
+    // Leaves out NUL, which is refused everywhere because PostgreSQL cannot store it.
     const documents = fc.sample(
       DOCUMENT.filter((json) => !json.includes('\\u0000')),
       BATCHES * BATCH,

@@ -94,7 +94,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     const caller = new Caller(gateway.gatewayUrl, key.secret);
     await caller.burst(2);
     expect((await explain(key.id, { operation: 'getOpen' })).answer.admitted).toBe(true);
-    // Two of five are used, and this operation costs four.
+    // Two of five requests are used, and this operation costs four.
     const { answer } = await explain(key.id, get('/api/v1/costly'));
     const real = await caller.get('/costly');
     expect(answer).toMatchObject({

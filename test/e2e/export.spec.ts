@@ -13,7 +13,7 @@ import { storeOf, type StoreKind } from '../support/worlds.js';
 
 const TRAFFIC_CLIENTS = 4;
 
-/** An installation that can be started with all roles or with the admin role only. */
+/** Installation that can be started with all roles or with the admin role only. */
 class Installation {
   running: RunningTrailgate | undefined;
   private dataDir: string | undefined;
@@ -49,7 +49,7 @@ class Installation {
   }
 }
 
-/** Runs the `awk` of docs/import-export.md, which leaves out keys that have not changed. */
+/** Runs the `awk` program of docs/import-export.md, which leaves out keys that have not changed. */
 function changedSince(records: readonly string[], later: readonly string[]): string[] {
   const page = readFileSync('docs/import-export.md', 'utf8');
   const [, program = ''] = /^ +awk '(.*)' records\.ndjson later\.ndjson > changed\.ndjson$/m.exec(page) ?? [];
@@ -58,7 +58,7 @@ function changedSince(records: readonly string[], later: readonly string[]): str
   return stdout.trim().split('\n');
 }
 
-/** Sorts the lines of an export, without the times of last use: the new side may have been tried later. */
+/** Sorts the lines of an export, and removes the times of last use. Keys may have been used on the new side later. */
 function comparable(lines: readonly string[]): string[] {
   return lines.map((line) => line.replace(/"last_used_at":(?:null|"[^"]*")/, '')).toSorted();
 }
@@ -94,7 +94,7 @@ describeWithPostgres('a move by export and import', () => {
     const headers = { Authorization: `Bearer ${secret}` };
     return (await send(`${running.gatewayUrl}/api/v1/open`, { headers })).status;
   };
-  /** Sends requests with the keys until `end` is called, which returns the number of served requests. */
+  /** Sends requests with the keys. Call `end` to stop and get the number of served requests. */
   const traffic = (running: RunningTrailgate, keys: readonly ApiKeyWithSecret[]) => {
     let isOver = false;
     let served = 0;
@@ -117,7 +117,10 @@ describeWithPostgres('a move by export and import', () => {
     return usage.windows.find(({ policy }) => policy === `${keyId === undefined ? 'account' : 'key'}-month`)?.used;
   };
 
-  /** Moves under traffic as docs/import-export.md says. Returns the number of requests that the old side served. */
+  /**
+   * Moves an installation under traffic, as docs/import-export.md describes. Returns the number of requests that the
+   * old side served.
+   */
   const move = async (
     from: Installation,
     to: Installation,
@@ -129,7 +132,7 @@ describeWithPostgres('a move by export and import', () => {
     const next = await to.start();
     const records = await exportOf(old);
     await importOf(next, records, '--on-conflict', 'update');
-    // Someone tests the new side before the move.
+    // Simulates a test of the new side before the move.
     expect(await call(next, keys[0]!.secret)).toBe(200);
     await during();
     const served = await load.end();

@@ -1,4 +1,4 @@
-/** Accounts and keys have external IDs and metadata for the operator's own systems, on both databases. */
+/** Accounts and keys have external IDs and metadata for the operator's own systems, on SQLite and PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';

@@ -132,7 +132,7 @@ describe('one of two targets', () => {
   ])('that %s is ejected, although its failures are not consecutive', async (_what, service) => {
     const statuses: number[] = [];
     for (let call = 0; call < CALLS; call++) statuses.push(await post(`/${service}`));
-    // By chance it may get more of the first calls than the other target.
+    // The target may by chance get more of the first calls than the other one.
     expect(statuses.filter((status) => status !== 200).length).toBeLessThan(20);
     const [lost] = logged('target_lost', service);
     expect(lost).toMatchObject({ state: 'ejected', recent_calls: expect.any(Number) });

@@ -21,7 +21,7 @@ let backend: Backend;
 let agent: Agent;
 
 beforeAll(async () => {
-  // Each call needs a new connection.
+  // Closes connections, so that each call needs a new one.
   backend = await startBackend((_request, response) => {
     response.writeHead(200, { connection: 'close' }).end('well');
   });
@@ -30,11 +30,11 @@ afterAll(() => backend.stop());
 beforeEach(() => void (agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })));
 afterEach(() => agent.destroy());
 
-/** Sends a request, on an existing connection after `connected`. */
+/** Sends a request. After `connected`, it uses an existing connection. */
 const ask = (gateway: OwnProxied, path = '/open', method = 'GET'): Promise<Answer> =>
   gateway.send(path, { agent, method, ...(method === 'POST' ? { body: '{}' } : {}) });
 
-/** Opens the connections of all clients, which stay open for the next requests. */
+/** Opens the connections of all clients. They stay open for the next requests. */
 async function connected(gateway: OwnProxied): Promise<void> {
   const slow = Array.from({ length: CLIENTS }, () => ask(gateway));
   for (const answer of await Promise.all(slow)) expect(answer.status).toBe(200);
@@ -85,14 +85,14 @@ describeWithLimits('without a file descriptor for a backend', () => {
       const refusals = 'trailgate_refusals_total{code="gateway_overloaded",fault="gateway"}';
       const refusedBefore = (await metric(gateway, refusals)) ?? 0;
       await sleep(2 * CHECK_INTERVAL_MS);
-      // The rounds last long enough for several health checks.
+      // Sends requests for long enough to include several health checks.
       const answers: Answer[] = [];
       let cutOff = 0;
       for (let round = 0; round < 12; round++) {
-        // Repeated in each round, because the process may have closed descriptors meanwhile.
+        // Lowers the limit in each round, because the process may have closed descriptors meanwhile.
         limitDescriptors(pid, lowestFreeDescriptor(pid));
         const asked = Array.from({ length: CLIENTS }, () => ask(gateway, path, method).catch(() => undefined));
-        // A connection that was closed meanwhile cannot be reopened.
+        // A connection that was closed cannot be opened again.
         const answered = (await Promise.all(asked)).filter((answer) => answer !== undefined);
         cutOff += CLIENTS - answered.length;
         answers.push(...answered);
@@ -182,7 +182,7 @@ describeWithLimits('if the system closes new connections itself', () => {
     const gateway = await startProxied({ own: true, targets: backend.url });
     const { pid } = gateway.trailgate;
     await eventually('it is told', () => {
-      // Repeated, because the process may have closed descriptors meanwhile.
+      // Lowers the limit repeatedly, because the process may have closed descriptors meanwhile.
       limitDescriptors(pid, lowestFreeDescriptor(pid));
       return events(gateway, 'out_of_resources').length > 0;
     });

@@ -1,4 +1,4 @@
-/** `npm start` on a new machine: what it prints works, and its data is there at the next start. */
+/** `npm start` on a new machine. What it prints works, and the next start finds its data. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { copyFileSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -32,11 +32,14 @@ interface Demo {
   readonly output: string;
   readonly adminUrl: string;
   stop(): Promise<Exit>;
-  /** Interrupts every process of the group, like Ctrl-C in a terminal. Returns what is printed from then on. */
+  /** Interrupts all processes of the group, like Ctrl-C in a terminal. Returns the output from then on. */
   interrupt(): Promise<{ exit: Exit; output: string }>;
 }
 
-/** Copies the reference configuration to a new folder. `roomy` limits allow reading every page within a minute. */
+/**
+ * Copies the reference configuration to a new folder. With `roomy`, its limits allow reading every page within a
+ * minute.
+ */
 function referenceConfig(roomy: boolean): string {
   const folder = temporaryFolder('first-run');
   copyFileSync('customers.openapi.yaml', join(folder, 'customers.openapi.yaml'));
@@ -55,7 +58,7 @@ async function ports(): Promise<Record<string, string>> {
   };
 }
 
-/** Runs a command of the program, and waits until its output satisfies `until`. */
+/** Runs a command of the program, and waits until `until` accepts its output. */
 async function run(args: readonly string[], env: Record<string, string>, until: (output: string) => boolean) {
   const program = spawnOwned(process.execPath, [MAIN, ...args], {
     detached: true,
@@ -85,7 +88,7 @@ async function run(args: readonly string[], env: Record<string, string>, until: 
   return { output, stop: () => program.end('SIGTERM'), interrupt };
 }
 
-/** Runs the command of `npm start`, and parses its curl line. */
+/** Runs the command of `npm start`, and parses the curl command that it prints. */
 async function startDemo(config: string, env: Record<string, string>): Promise<Demo> {
   const { output, stop, interrupt } = await run(['demo', '--config', config], env, (text) => text.includes('curl '));
   const curl = /curl .*/.exec(output())?.[0] ?? '';
@@ -97,7 +100,7 @@ async function startDemo(config: string, env: Record<string, string>): Promise<D
 const get = (url: string, key: string, agent?: Agent): Promise<Answer> =>
   send(url, { headers: { Authorization: `Bearer ${key}` }, ...(agent === undefined ? {} : { agent }) });
 
-/** Checks the response to a newcomer's first request. Returns the page. */
+/** Checks the response to the first request of a new user. Returns the page of customers. */
 function expectFirstAnswer({ status, headers, ...answer }: Answer): CustomerPage {
   expect(status).toBe(200);
   expect(headers['content-type']).toMatch(/^application\/json/);
@@ -115,7 +118,7 @@ function expectFirstAnswer({ status, headers, ...answer }: Answer): CustomerPage
   return page;
 }
 
-/** Follows `next_cursor` to the end. The requests alternate between the gateways. */
+/** Follows `next_cursor` to the end, alternating between the gateways. Returns all IDs. */
 async function allIds(gateways: readonly string[], key: string): Promise<string[]> {
   const agent = new Agent({ keepAlive: true });
   const ids: string[] = [];
@@ -205,7 +208,7 @@ describe('on a machine with nothing but Node', () => {
     try {
       expect(second.key).not.toBe(first.key);
       expect(expectFirstAnswer(await get(second.url, second.key)).data).toEqual(page.data);
-      // The first key works for its seven days.
+      // The first key is valid for seven days.
       expect((await get(second.url, first.key)).status).toBe(200);
       const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
       const accounts = await get(`${second.adminUrl}/admin/v1/accounts`, token);

@@ -1,6 +1,6 @@
 /**
- * Reactions of common HTTP clients to our refusals. None waits longer than necessary. None repeats a request that may
- * have taken effect, if the response can prevent it. The table is in docs/clients.md.
+ * Tests how common HTTP clients react to our refusals. None waits longer than necessary. None repeats a request that
+ * may have taken effect, if the response can prevent that. The results are in docs/clients.md.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -23,11 +23,11 @@ import { TurnedClock } from '../support/turned-clock.js';
 
 const PAGE = 'docs/clients.md';
 const [BEGIN, END] = ['<!-- results: begin -->\n', '\n<!-- results: end -->'];
-/** Far from the end of a month, whenever the test runs. */
+/** Start time of the gateway's clock, far from the end of a month. */
 const START_MS = Date.UTC(2027, 0, 10, 12);
 const MINUTE_MS = 60_000;
 const PLANS = { month: { account: { month: 1 } }, minute: { key: { minute: 1 } } };
-/** Statuses of the backend by the first part of the path; 200 by default. */
+/** Response status of the backend by the first path segment. The default is 200. */
 const STATUSES: Readonly<Record<string, number>> = { health: 503, broken: 500 };
 
 /** Clients that retry a POST by default, whatever the response says. */
@@ -102,7 +102,7 @@ async function get(path: string, secret: string): Promise<number> {
   return (await send(`${gateway.gatewayUrl}/api/v1${path}`, { headers })).status;
 }
 
-/** Advances the clock of the gateway by the time that a client waits. */
+/** Advances the clock of the gateway by the time that a client has waited. */
 function turn(byMs: number): void {
   aheadMs += byMs;
   clock.runAhead(aheadMs);
@@ -111,12 +111,12 @@ function turn(byMs: number): void {
 async function usedUp(plan: keyof typeof PLANS): Promise<string> {
   const secret = await keyOn(plan);
   expect(await get('/things/nobody', secret)).toBe(200);
-  // Clients seldom use up a minute in its first second.
+  // Moves into the minute, because clients seldom use up a minute in its first second.
   turn(5_000);
   return secret;
 }
 
-/** Requests of each scenario, and their keys. */
+/** Request of each scenario, and the key that it uses. */
 const CALLS: Readonly<Record<Scenario, { method: 'GET' | 'POST'; path: string; secret: () => Promise<string> }>> = {
   month: { method: 'GET', path: '/things/', secret: () => usedUp('month') },
   minute: { method: 'GET', path: '/things/', secret: () => usedUp('minute') },
@@ -126,7 +126,7 @@ const CALLS: Readonly<Record<Scenario, { method: 'GET' | 'POST'; path: string; s
   key: { method: 'GET', path: '/things/', secret: async () => createSecret('live') },
 };
 
-/** Returns the statuses of a path in the order of the log, once the last request is in it. */
+/** Returns the statuses of a path in log order, once the log has the last request. */
 async function statusesOf(path: string): Promise<number[]> {
   const last = `/api/v1/nothing/${results.length}`;
   await send(gateway.gatewayUrl + last);
@@ -165,7 +165,7 @@ function describeClients(language: string, names: readonly string[], missing: st
       it(`${waits ? 'waits for the next minute, and is served' : 'does not wait for the next minute'}`, () => {
         const { statuses, waitsMs, text } = resultOf('minute');
         expect(statuses.at(-1)).toBe(waits ? 200 : 429);
-        // undici never waits longer than half a minute at a time.
+        // undici never waits longer than 30 seconds at a time.
         expect(statuses.length).toBeLessThanOrEqual(waits ? (name.startsWith('undici') ? 3 : 2) : 8);
         expect(sum(waitsMs)).toBeGreaterThanOrEqual(waits ? MINUTE_MS - 10_000 : 0);
         expect(sum(waitsMs)).toBeLessThan(waits ? MINUTE_MS + 15_000 : MINUTE_MS / 2);
@@ -186,7 +186,7 @@ function describeClients(language: string, names: readonly string[], missing: st
           ['broken', 500],
         ] as const) {
           const { statuses, path } = resultOf(scenario);
-          // With an idempotency key, a request whose outcome is unknown is refused and not carried out again.
+          // With an idempotency key, the gateway refuses to carry out a request again whose outcome is unknown.
           const others = SENDS_KEYS.includes(name) && scenario === 'slow' ? [409] : [];
           expect([scenario, ...new Set(statuses)]).toEqual([scenario, status, ...others]);
           expect([scenario, statuses.length > 1]).toEqual([scenario, repeats]);

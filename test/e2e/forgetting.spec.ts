@@ -1,4 +1,4 @@
-/** A deleted member is named nowhere, cannot sign in, and leaves no account without an owner. */
+/** A deleted member is no longer named anywhere, cannot sign in, and leaves no account without an owner. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { deleteExpiredSignIns } from '../../src/members/housekeeping.js';
@@ -91,7 +91,7 @@ describeOnDatabases('a member', (kind) => {
       actor_label: null,
       after: expect.stringContaining('"name":null'),
     });
-    // A repeated deletion succeeds, and another member can have the address.
+    // Deleting the member again succeeds, and another member can get the address.
     expect(await forget(id)).toBe(200);
     const again = { email, name: 'Odaenathus', is_operator: false };
     const somebody = await running.admin.request('POST', '/members', again);

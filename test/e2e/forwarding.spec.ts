@@ -1,4 +1,4 @@
-/** Requests reach a backend byte for byte, and its responses reach the client. */
+/** Requests reach a backend byte for byte, and responses reach the client. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
 import { json, type RecordedRequest } from '../support/backend.js';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Sends a request, and returns the one that the backend has received. */
+/** Sends a request, and returns the request that the backend received. */
 async function forwarded(path: string, options: SendOptions = {}, through = gateway): Promise<RecordedRequest> {
   through.backend.requests.length = 0;
   const answer = await through.send(path, options);

@@ -13,12 +13,12 @@ import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 
-/** How long a balancer waits for a probe: less than a statement of the database may take. */
+/** Probe timeout of the load balancer. Shorter than the statement timeout of the database. */
 const PROBE_TIMEOUT_MS = 1_500;
-/** How long the database hangs at least before the last request: longer than a statement may take. */
+/** Minimum time that the database hangs before the last request. Longer than the statement timeout. */
 const HANGING_MS = 2_500;
 const PROBES = 20;
-/** Maximum time of all probes together on a quiet machine. A single probe that waited for a store would take longer. */
+/** Maximum time of all probes together on a quiet machine. A single probe that waited for a store would exceed it. */
 const PROBES_TAKE_MS = 1_000;
 
 type Checks = Record<string, { readonly status: string; readonly detail?: string }>;
@@ -91,7 +91,7 @@ describeWithOwnPostgres('with two gateways and a PostgreSQL that hangs,', () => 
 
   it('every probe is answered quickly, and /readyz reports since when the database is unreachable', async () => {
     const [gateway] = gateways as [RunningTrailgate];
-    // Writes may be missed before reads are.
+    // The failed write may be detected before the failed reads.
     await eventually('it is known', async () =>
       /^unreachable since \d{4}-.*: requests with cached keys continue/.test(
         (await checksOf(gateway))['database']?.detail ?? '',

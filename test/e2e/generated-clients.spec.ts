@@ -1,7 +1,7 @@
 /**
- * Generated clients compile under the strictest settings of their language. They work on the running gateway and admin
+ * Generated clients compile under the strictest settings of their language, and work on the running gateway and admin
  * API. test/generated-clients has a program for each generator, as an integrator would write it. `npm run
- * clients:generated` runs this alone.
+ * clients:generated` runs only this spec.
  */
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,10 @@ const APIS = ['public', 'admin'];
 const BUILD_TIMEOUT_MS = 900_000;
 const GENERATOR = 'openapi-generator-cli-7.25.0.jar';
 
-/** Results of the shared scenario: create three customers, get two refusals, list all pages, and hit the rate limit. */
+/**
+ * Expected results of the shared scenario. It creates three customers, gets two refusals, lists all pages, and hits the
+ * rate limit.
+ */
 const SCENARIO = {
   created: 3,
   walked: 3,
@@ -31,7 +34,7 @@ const SCENARIO = {
   pointer: '#/birth_date',
   limited: 'rate_limited',
 };
-/** Results of the TypeScript and Python programs. They do more, because their packages install quickly. */
+/** Expected results of the TypeScript and Python programs. They test more, because their packages install quickly. */
 const DONE = {
   customers: {
     created: 'lead',
@@ -60,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment.stop());
 
-/** Runs a command in the folder, which must succeed. @returns its stdout. */
+/** Runs a command in the folder. Throws if it fails. @returns its stdout. */
 async function run(
   command: string,
   args: readonly string[],
@@ -127,7 +130,7 @@ describeUnless(installPythonPackages(FOLDER))('a Python client', () => {
   });
 });
 
-/** Toolchains cache their downloads in the home directory. */
+/** Environment with the home directory, where toolchains cache their downloads. */
 const cached = { HOME: process.env['HOME'] ?? '' };
 
 /** Generates a client with openapi-generator, which Maven downloads. */

@@ -1,6 +1,6 @@
 /**
- * Clients that close their side of a connection after the request (half-close) still get their response. Clients that
- * have disconnected hold neither connections nor backend calls.
+ * Clients that half-close a connection after the request still get their response. Clients that have disconnected hold
+ * neither connections nor backend calls.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { once } from 'node:events';
@@ -12,7 +12,9 @@ import { send } from '../support/http.js';
 import { eventually, sleep } from '../support/processes.js';
 import { parseAnswer } from '../support/problem.js';
 
-/** Response delay of the slow backend. The gateway writes several bytes of the status line before it ends. */
+/**
+ * Response delay of the slow backend, in milliseconds. The gateway writes several bytes of the status line meanwhile.
+ */
 const SLOW_MS = 700;
 const CONNECTIONS = 6;
 const ROUNDS = 7;
@@ -22,7 +24,7 @@ let edge: Edge;
 beforeAll(async () => {
   const timeouts = { firstByte: '20s', idle: '10m' };
   edge = await startEdge({
-    // The test counts its connections.
+    // Starts its own gateways, because the test counts connections.
     own: true,
     backendOptions: { atOnce: true },
     config: { services: { backend: { connections: CONNECTIONS, accountShare: 1, timeouts } } },
@@ -40,12 +42,12 @@ const answerSlowly = (): void =>
 type TcpWay = Exclude<Way, 'over HTTP/2'>;
 const TCP_WAYS = WAYS.filter((way): way is TcpWay => way !== 'over HTTP/2');
 
-/** Runs the check for each way and case. The checks run in parallel, because all of them wait. */
+/** Runs the check for each transport and case. The checks run in parallel, because all of them wait. */
 async function inAllWays<Case>(cases: readonly Case[], check: (way: TcpWay, each: Case) => Promise<void>) {
   await Promise.all(TCP_WAYS.flatMap((way) => cases.map((each) => check(way, each))));
 }
 
-/** Sends the requests in one write, closes this side, and returns everything that arrives until the gateway closes. */
+/** Sends the requests in one write, and half-closes. Returns everything that arrives until the gateway closes. */
 async function sendAndHalfClose(way: TcpWay, requests: readonly EdgeRequest[], pauseMs = 0): Promise<string> {
   const socket = await edge.connect(way);
   let text = '';
@@ -146,7 +148,8 @@ it('a client that disconnects while a stream is silent ends the backend call', a
     let text = '';
     socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
     socket.write(requestText(edge.of(way), way, { target }), 'latin1');
-    // Read everything first. Closing with unread data sends a reset, which the gateway would notice without probing.
+    // Reads everything before closing. Closing with unread data sends a reset, which the gateway would notice without
+    // probing.
     await eventually('it has the beginning', () => text.includes('the first of it'));
     socket.destroy();
   });

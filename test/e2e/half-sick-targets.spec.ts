@@ -15,7 +15,7 @@ const WATCHED_MS = 2_500;
 let gateway: Proxied;
 let well: Backend;
 let sick: Backend;
-/** Status of the failing target for everything but its health check. */
+/** Response status of the failing target. Its health check always passes. */
 let status: number;
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ function mostTrials(elapsedMs: number, firstMs: number, longestMs: number): numb
   return trials;
 }
 
-/** Sends requests one after the other for a duration. */
+/** Sends requests one after the other for the given duration. */
 async function watch(path: string, durationMs: number): Promise<{ statuses: number[]; elapsedMs: number }> {
   const statuses: number[] = [];
   const beganMs = performance.now();
@@ -125,7 +125,7 @@ describe('a single target', () => {
     const { statuses, elapsedMs } = await watch('/only', WATCHED_MS);
     expect(new Set(statuses)).toEqual(new Set([503]));
     expect(callsOf(sick) - before).toBeGreaterThan(1);
-    // One more, because the ejection began shortly before the test saw it.
+    // Allows one more, because the ejection began shortly before the test noticed it.
     expect(callsOf(sick) - before).toBeLessThanOrEqual(1 + mostTrials(elapsedMs, FIRST_REST_MS, LONGEST_REST_MS));
   });
 });

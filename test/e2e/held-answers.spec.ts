@@ -13,7 +13,7 @@ const PAUSE_MS = 50;
 const SMALL = 16 * 1024;
 
 let gateway: Proxied;
-/** Secret of a key with limits. */
+/** Secret of a key on a plan with limits. */
 let limited: string;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Makes the backend write these raw pieces one by one, and then calls `more`. */
+/** Makes the backend write these raw pieces with pauses, and then calls `more`. */
 function backendWrites(pieces: readonly string[], more?: (response: ServerResponse) => void): void {
   gateway.answerWith((_request, response) => {
     const { socket } = response;
@@ -45,7 +45,7 @@ const sendLimited = (): Promise<Answer> =>
   send(`${gateway.url}/open`, { headers: { Authorization: `Bearer ${limited}` } });
 const leftAfter = (answer: Answer): number[] => policiesOf(answer).map(({ r }) => r);
 
-/** Start of a raw response. Node's server does not know about it, so each response uses its own connection. */
+/** Head of a raw response. Each one closes its connection, because Node's server does not know about it. */
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n';
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 const LAST = '0\r\n\r\n';

@@ -1,13 +1,13 @@
 /**
- * Helper threads run at a lower priority than the event loop. On a shared core, requests do not wait for compilers
- * and flushes.
+ * Helper threads run at a lower priority than the event loop, so that requests on a shared core do not wait for
+ * compilers and flushes.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describeWithProc } from '../support/describe-with.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
-/** Index of the nice value among the fields after the name in /proc/<pid>/stat. */
+/** Index of the nice value in /proc/<pid>/stat, counted from the field after the name. */
 const NICE_FIELD = 16;
 
 /** Returns the name and nice value of each thread. */

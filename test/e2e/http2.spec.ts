@@ -53,7 +53,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.writeHead(200, { 'Set-Cookie': ['a=1', 'b=2'], Connection: 'close', 'Keep-Alive': 'timeout=5' });
     response.end('{}');
   } else if (pathname === '/customers/twice') {
-    // HTTP/2 in Node refuses to send these fields twice.
+    // Node's HTTP/2 refuses to send these fields twice.
     response.writeHead(200, ['X-Content-Type-Options', 'nosniff', 'X-Content-Type-Options', 'nosniff', ...TWICE]);
     response.end('{}');
   } else if (pathname === '/customers/many') {

@@ -24,7 +24,7 @@ function create({ adminUrl, adminToken }: RunningTrailgate, account: Account, ke
   });
 }
 
-/** Counts the stored keys, audit entries and completed requests. Then expires the leases of open claims. */
+/** Counts the stored keys, audit entries and completed requests. Then ends the leases of open claims. */
 async function countAndExpire(options: OpenDatabaseOptions) {
   const handle: DatabaseHandle = await openDatabase(options);
   const { db } = handle;
@@ -43,7 +43,7 @@ it('a process killed while it creates a key stores nothing partial, and a retry 
   const outcomes: string[] = [];
   for (let round = 1; round <= 4; round++) {
     const lost = create(running, account, `round ${round}`).catch(() => undefined);
-    // From before the claim to after the response.
+    // The kills come from before the claim to after the response.
     await sleep(round * 5 - 5);
     await running.kill9();
     await lost;
@@ -70,7 +70,7 @@ describeWithPostgres('after a kill between claim and change (PostgreSQL)', () =>
     const isClaimed = async () =>
       (await other.db.selectFrom('idempotent_request').select('status').execute()).length === 1;
     await other.db.transaction().execute(async (trx) => {
-      // The claim is stored, and the change waits for the locked account.
+      // Locks the account. The claim gets stored, and the change waits for the lock.
       await trx.selectFrom('account').selectAll().where('id', '=', account.id).forUpdate().execute();
       const lost = create(running!, account, 'the one').catch(() => undefined);
       await eventually('it is claimed', isClaimed);

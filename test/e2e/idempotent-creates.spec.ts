@@ -1,6 +1,6 @@
 /**
- * Clients can repeat create requests with their Idempotency-Key, on both databases. Nothing is created twice, however
- * the first response was lost. No secret is stored for a repetition.
+ * Clients can repeat create requests with their Idempotency-Key, on SQLite and PostgreSQL. Nothing is created twice,
+ * however the first response was lost. No secret is stored for a repetition.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -87,7 +87,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
       expect(kept).not.toContain(each.slice(8));
       expect(again.text).not.toContain(each.slice(8, 30));
     }
-    // The key was rotated once, so the first response shows the current secret.
+    // The key was rotated only once, so the first response has the current secret.
     expect(await running.admin.getKey(id)).toMatchObject({ hint: rotated.hint, version: 2 });
   });
 
@@ -126,7 +126,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
       expect(each.status).toBe(409);
       const code = String(each.json()['code']);
       expect(['idempotency_in_progress', 'idempotency_secret_shown']).toContain(code);
-      // Spread over some seconds, so that retries do not come at once.
+      // Retry times are spread over some seconds, so that retries do not come at once.
       const wait = Number(each.headers['retry-after'] ?? 0);
       expect(wait > 0 && wait < 10).toBe(code === 'idempotency_in_progress');
     }
@@ -196,7 +196,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     await sweep.run();
     expectProblem(await post(keysPath(), newKey), 'idempotency_secret_shown');
     running.clock.advance(1);
-    // Even before the sweep has run.
+    // The key can be used again even before the sweep has run.
     expect((await post(keysPath(), newKey)).status).toBe(201);
     running.clock.advance(DAY_MS);
     expect(await sweep.run()).toBeGreaterThan(0);

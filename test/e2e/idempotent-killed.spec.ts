@@ -12,7 +12,7 @@ import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { describeOnStores } from '../support/worlds.js';
 
-/** Lifetime of a claim whose gateway gives no sign of life. */
+/** Lease of a claim, in milliseconds. It ends this long after the last sign of life of its gateway. */
 const LEASE_MS = 15_000;
 const ROUNDS = 12;
 
@@ -23,7 +23,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
   });
   afterAll(() => world?.stop());
 
-  /** Restarts a killed gateway. */
+  /** Restarts a killed gateway on its data folder. */
   async function revive(at: number): Promise<void> {
     const { dataDir } = world.gateways[0]!;
     const roles = at === 0 ? {} : { roles: ['gateway'] as const };
@@ -39,7 +39,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     const lost = world.post(lostKey).catch(() => 'lost');
     await eventually('the backend has it', () => world.carriedOut(lostKey) === 1);
     const keys = Array.from({ length: ROUNDS }, () => randomUUID());
-    // From before the claim to after the response.
+    // The kill hits requests in every phase, from before the claim to after the response.
     const sent = keys.map(async (key, at) => {
       await sleep(at * 4);
       return world.post(key).catch(() => undefined);
@@ -50,7 +50,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     const answers = await Promise.all(sent);
     expect(await lost).toBe('lost');
     world.says = makesCustomer;
-    // Retries go to the other node, or to the same node after a restart.
+    // Retries go to the other node. With a single node, they go to the same node after a restart.
     const at = kind === 'SQLite' ? 0 : 1;
     if (kind === 'SQLite') await revive(0);
 
@@ -60,8 +60,8 @@ describeOnStores('a request whose gateway is killed', (kind) => {
       const retried = await world.post(key, { at });
       const [after, isDone] = [world.carriedOut(key), retried.status === 201];
       const isUnderWay = retried.text.includes('"idempotency_in_progress"');
-      // A client that had a response gets it again. Otherwise the retry carries the request out, or replays a response
-      // that was lost on the way, or is told that the request is still in progress.
+      // A client that had a response gets the same one. Otherwise the retry is carried out, gets a replay of the lost
+      // response, or is told that the request is in progress.
       const isRight =
         answer === undefined
           ? (isDone && after === 1) || (isUnderWay && after === before)
@@ -75,7 +75,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     expect(retried.text).toMatch(
       isSoon ? /"idempotency_in_progress"/ : /"idempotency_(?:in_progress|outcome_unknown)"/,
     );
-    // The contract tests of the stores cover leases for the other stores.
+    // For other stores, their contract tests cover leases.
     if (kind === 'SQLite') {
       const database = new DatabaseSync(join(world.gateways[0]!.dataDir, 'trailgate.db'), { timeout: 30_000 });
       database.exec(`update idempotent_request set leased_until = leased_until - ${LEASE_MS}`);
@@ -83,7 +83,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
       expectProblem(await world.post(lostKey, { at }), 'idempotency_outcome_unknown');
     }
     expect(world.carriedOut(lostKey)).toBe(1);
-    // A new key carries the request out.
+    // A request with a new key is carried out.
     expect((await world.post(randomUUID(), { at })).status).toBe(201);
     if (kind !== 'SQLite') await revive(0);
   });
@@ -98,7 +98,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     const first = post(0);
     await eventually('the backend has it', () => world.carriedOut(key) === 1);
     const others = Array.from({ length: 9 }, (_, at) => post(at + 1).catch(() => undefined));
-    // Kill the node that serves the other requests. With a single node, kill it after everything is stored.
+    // Kills the node that serves the other requests. A single node is killed later, after everything is stored.
     if (kind !== 'SQLite') {
       await Promise.race(others);
       await world.gateways[1]!.kill9();

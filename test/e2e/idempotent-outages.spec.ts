@@ -19,11 +19,11 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 interface Losable {
   lose(): void | Promise<void>;
   restore(): void | Promise<void>;
-  /** Longest time until a request with a key is refused, in milliseconds. */
+  /** Maximum time until a request with a key is refused, in milliseconds. */
   readonly mostMs: number;
 }
 
-/** Defines the tests for one kind of outage. */
+/** Defines the tests for one kind of outage. `begin` and `end` open and close the world and the store. */
 function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Promise<void>): void {
   let world: KeyedWorld;
   let key: string;
@@ -47,7 +47,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
   const isTaken = async (some: string) => (await world.post(some)).status === 201;
 
   it('are refused within the deadline, and carried out once after the store is back', async () => {
-    // Caches the API key and creates its counters.
+    // Sends a request first, so that the API key is cached and its counters exist.
     await world.post(randomUUID());
     await store.lose();
     for (let time = 0; time < 3; time++) {
@@ -55,7 +55,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
       const refused = await world.post(key);
       expectProblem(refused, 'idempotency_unavailable');
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-      // One request at a time waits, to find out whether the store is back.
+      // One request at a time waits, in order to probe the store.
       expect(quietMsSince(atMs)).toBeLessThan(store.mostMs);
     }
     expect(world.carriedOut(key)).toBe(0);
@@ -88,7 +88,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
     expect(quietMsSince(atMs)).toBeLessThan(2_500);
     world.says = makesCustomer;
     await store.restore();
-    // A write that was on its way to the store may still arrive there, with or without the response.
+    // A write that was sent to the store may still arrive there, with or without the response.
     const isKnown = async (): Promise<boolean> => {
       const { text, headers } = await world.post(key);
       return headers['idempotent-replayed'] === 'true' || text.includes('idempotency_not_stored');

@@ -11,12 +11,12 @@ import { eventually } from '../support/processes.js';
 import { send, type Answer } from '../support/http.js';
 import { describeOnStores } from '../support/worlds.js';
 
-/** Header fields that differ between a response and its replay. */
+/** Header fields that can differ between a response and its replay. */
 const PER_RESPONSE = /^(?:date|x-request-id|ratelimit|x-ratelimit-.*|idempotent-replayed|connection|keep-alive)$/;
 
 const SET = { window: 'month', type: 'set', reason: 'A test' };
 
-/** Returns what a response and its replay must have in common. */
+/** Returns the parts of a response that a replay must repeat. */
 function repeatable({ status, rawHeaders, body }: Answer): unknown {
   const fields = rawHeaders.flatMap((name, at) =>
     at % 2 === 0 && !PER_RESPONSE.test(name.toLowerCase()) ? [`${name}: ${rawHeaders[at + 1]}`] : [],
@@ -42,7 +42,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
       void setTimeout(() => void makesCustomer(request, response, recorded), 200);
     const answers = await Promise.all(Array.from({ length: 10 }, (_, at) => world.post(key, { at })));
     const made = answers.filter(({ status }) => status === 201);
-    // On a busy machine, late requests may get the stored response.
+    // On a busy machine, late requests may get the stored response instead of a 409.
     expect(made.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
     for (const answer of answers) {
       if (answer.status === 201) continue;
@@ -116,7 +116,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expect(world.carriedOut(key)).toBe(2);
   });
 
-  /** Repeats the request at the other node until its outcome is stored, which can be later than the response. */
+  /** Repeats the request at the other node until its outcome is stored. That can be later than the response. */
   async function awaitOutcome(): Promise<Answer> {
     let again = await world.post(key, { at: 1 });
     await eventually('it is written down', async () => {

@@ -1,5 +1,5 @@
 /**
- * Settings for `Idempotency-Key`: whether the gateway or the backend handles it, and for how long, also with events,
+ * Settings for `Idempotency-Key`: whether the gateway or the backend handles it, and for how long. Covers events,
  * workers, browsers and configuration changes.
  */
 import { randomUUID } from 'node:crypto';
@@ -56,7 +56,7 @@ describe('an Idempotency-Key', () => {
     const { paths } = described.json<{
       paths: Record<string, Record<string, { parameters: unknown[]; responses: object }>>;
     }>();
-    // Each operation documents the header once, in the words of the side that handles it.
+    // Each operation documents the header once, as described by the backend or by the gateway.
     expect(paths['/customers']!['post']!.parameters).toEqual([expect.objectContaining({ name: 'Idempotency-Key' })]);
     expect(paths['/customers/{id}']!['patch']!.parameters).toEqual([
       expect.objectContaining({ name: 'id' }),
@@ -72,7 +72,8 @@ describe('an Idempotency-Key', () => {
     const key = randomUUID();
     expect(await sendTwice(key)).toBe(1);
     const file = parse(readFileSync(gateway!.configPath, 'utf8')) as { services: { backend: Record<string, unknown> } };
-    // The signal and the file watcher both apply a change, so a line in the log may belong to the previous one.
+    // SIGHUP and the file watcher both apply the change, so a log line may belong to the previous one. So the test
+    // sends requests.
     const reloadWith = async (idempotency: string, times: number): Promise<void> => {
       file.services.backend['idempotency'] = idempotency;
       writeFileSync(gateway!.configPath, stringify(file));
@@ -103,7 +104,7 @@ describe('a response that emits an event', () => {
       return data.filter(({ type }) => type === 'customer.created').map(({ resource }) => resource);
     };
     expect(await events()).toEqual([first.json()['id']]);
-    // A request whose client disconnected also emits one event, and the retry gets its response.
+    // A request whose client disconnected emits one event, too, and its retry gets the response.
     world.says = (request, response, recorded) =>
       void setTimeout(() => void makesCustomer(request, response, recorded), 100);
     const [left, gone] = [randomUUID(), new AbortController()];

@@ -1,6 +1,6 @@
 /**
  * The body of a request with an Idempotency-Key streams to its backend like any other. The gateway recognizes a
- * repetition by its digest. Bodies here are large, chunked, sent after Expect, slow or cut, over all HTTP versions.
+ * repetition by the digest of the body. Covers large, chunked, slow and cut bodies, `Expect`, and all HTTP versions.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -67,7 +67,7 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     expect((await answer).json()).toMatchObject({ said: 'onetwo' });
   });
 
-  /** Sends the head of a request over a raw socket. */
+  /** Opens a connection and sends the head of a request. */
   async function sendHead(head: readonly string[]): Promise<{ socket: Socket; text: () => string }> {
     const socket = connect(Number(new URL(world.gateways[0]!.gatewayUrl).port), '127.0.0.1');
     let text = '';

@@ -1,4 +1,4 @@
-/** Imports of accounts and keys from another gateway. Their secrets work from the first request on. */
+/** Imports of accounts and keys from another gateway. Imported secrets work from the first request on. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const scopes = ['customers:read'];
 
-/** Returns the code blocks of a language in the documentation of imports. */
+/** Returns the code blocks of a language in docs/import-export.md. */
 function blocksOf(language: string): string[] {
   const page = readFileSync('docs/import-export.md', 'utf8');
   return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block);
@@ -83,7 +83,7 @@ describeOnDatabases('an import', (kind) => {
     const account = { type: 'account', external_id: 'crm-prefix', name: 'Prefix', plan: 'starter' };
     expect(await run([account, ...keys])).toEqual(done('imported 4, updated 0, skipped 0, failed 0'));
     expect(await Promise.all(secrets.map(statusOf))).toEqual([200, 200, 200]);
-    // A hash alone does not say that its secret could never be sent.
+    // With only a hash, the hint shows that no such secret can be valid.
     const hashed = {
       ...keys[0],
       external_id: 'hashed',

@@ -1,4 +1,6 @@
-/** Operator endpoints for the whole installation: accounts, adjustments, health, callers of deprecated operations. */
+/**
+ * Operator endpoints for the whole installation: accounts, adjustments, health, and callers of deprecated operations.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Operation } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';

@@ -30,7 +30,7 @@ describe('unknown keys', () => {
   const metrics = async () => seriesOf((await send(`${gateway.adminUrl}/metrics`)).text);
   const lookUps = async () => (await metrics()).get('trailgate_key_lookups_total{result="database"}') ?? 0;
 
-  /** Sends one request with each key, on a few connections. Returns how often each status came. */
+  /** Sends one request with each key over a few connections. Returns the number of responses by status. */
   async function callWithEach(secrets: readonly string[]): Promise<Map<number, number>> {
     const statuses = new Map<number, number>();
     let next = 0;

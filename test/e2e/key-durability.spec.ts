@@ -1,4 +1,4 @@
-/** An acknowledged key survives a crash of the process, and its secret is stored nowhere. */
+/** An acknowledged key survives a crash of the process, and its secret is never stored. */
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 /** Minimum number of acknowledged keys before the process is killed. */
 const BEFORE_THE_END = 12;
 
-/** Creates keys on several connections and kills the process meanwhile. Returns the acknowledged keys. */
+/** Creates keys on several connections until it kills the process. Returns the acknowledged keys. */
 async function createUntilDead(running: RunningTrailgate, accountId: string): Promise<ApiKeyWithSecret[]> {
   const acknowledged: ApiKeyWithSecret[] = [];
   const creator = async (): Promise<void> => {

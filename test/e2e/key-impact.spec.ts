@@ -6,7 +6,7 @@ import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
-/** Key uses are written every ten seconds. */
+/** Maximum time until uses are stored. Key uses are written every ten seconds. */
 const WRITTEN_MS = 30_000;
 
 let backend: Backend;

@@ -1,6 +1,6 @@
 /**
- * The Helm chart renders, and its objects are valid: each is decoded strictly into the type of Kubernetes, the Gateway
- * API or the Prometheus operator. The plain manifests equal the chart with the example's values.
+ * The Helm chart renders, and its objects are valid. Each decodes strictly into its type of Kubernetes, the Gateway API
+ * or the Prometheus operator. The plain manifests equal the chart with the example values.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
@@ -12,7 +12,7 @@ const FOLDER = 'test/kubernetes';
 const CHART = '../../deploy/helm/trailgate';
 const EXAMPLE = `${CHART}/example-values.yaml`;
 const PLAIN = 'deploy/kubernetes/trailgate.yaml';
-/** Helm's engine and the types of Kubernetes are compiled first. */
+/** Long, because Helm's engine and the Kubernetes types are compiled first. */
 const TIMEOUT_MS = 900_000;
 
 const objectsOf = (text: string) =>
