@@ -1,4 +1,7 @@
-/** The hooks of `npm run hooks` reject what `npm run check` would reject and long subjects, with a remedy. */
+/**
+ * The git hooks of `npm run hooks` reject what `npm run check` would reject, and long commit subjects. They print a
+ * remedy.
+ */
 import { beforeAll, expect, it } from '@jest/globals';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +27,7 @@ describeWithGit('the pre-commit hook', () => {
       'src/main.ts': GOOD,
       'src/panel/tsconfig.json': readFileSync('src/panel/tsconfig.json', 'utf8'),
       'src/panel/main.ts': GOOD,
-      // This project cannot generate the types of the admin API, which need the whole program.
+      // This small project cannot generate the types of the admin API, which would need the whole program.
       'scripts/panel/types.mjs': '',
     });
     await git('init', '-q');
@@ -35,7 +38,7 @@ describeWithGit('the pre-commit hook', () => {
 
   it('is not turned on by npm ci, which changes no setting of git', async () => {
     const bare = makeSmallProject({});
-    // Without packages, npm ci still runs all scripts of an installation.
+    // Creates a project without packages. npm ci still runs all scripts of an installation.
     rmSync(join(bare.folder, 'node_modules'), { recursive: true });
     const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as object;
     const { name, version, scripts } = manifest as Record<string, unknown>;

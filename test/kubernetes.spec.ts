@@ -67,7 +67,7 @@ describe('deploy/kubernetes', () => {
       const ofRole = { admin: { admin: file.admin.port }, gateway: { public: file.gateway.port }, worker: {} };
       const role = name.replace('trailgate-', '') as keyof typeof ofRole;
       expect(ports).toEqual({ health: file.admin.health?.port, ...ofRole[role] });
-      // A changed file gets another name, so running pods keep the file they started with.
+      // A changed configuration gets a ConfigMap with another name, so running pods keep the file they started with.
       expect(pod.volumes.flatMap(({ configMap }) => configMap ?? [])).toEqual([{ name: map.metadata.name }]);
       const { delay = 0, drain } = file.gateway.shutdown;
       expect(pod.terminationGracePeriodSeconds * 1_000).toBeGreaterThanOrEqual(delay + drain + 10_000);
@@ -81,7 +81,8 @@ describe('deploy/kubernetes', () => {
       const names = container.env.map((variable) => variable.name);
       expect(Object.keys(ENVIRONMENT_VARIABLES)).toEqual(expect.arrayContaining(names));
       secrets[name] = container.env.flatMap((variable) => (variable.valueFrom === undefined ? [] : variable.name));
-      // Otherwise, Kubernetes sets TRAILGATE_ADMIN_PORT for the service trailgate-admin to an invalid `tcp://10.…`.
+      // With service links, Kubernetes would set TRAILGATE_ADMIN_PORT to an invalid `tcp://10.…` for the service
+      // trailgate-admin.
       expect(pod.enableServiceLinks).toBe(false);
     }
     expect(secrets).toEqual({

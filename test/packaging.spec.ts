@@ -36,7 +36,7 @@ const service = (name: string): Service => {
   return found;
 };
 
-/** Fills in variables as compose does: `${NAME:?words}` and `${NAME:-default}`. */
+/** Substitutes variables as compose does: `${NAME:?words}` and `${NAME:-default}`. */
 function fill(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_match, name: string, kind?: string, rest = '') => {
     const value = variables[name] ?? '';
@@ -214,7 +214,7 @@ describe('the image', () => {
     const names = command[2]?.split(' && ').map((part) => part.split(' ', 1)[0]);
     expect(names).toContain('read');
     expect(builtins).toEqual(expect.arrayContaining(names ?? []));
-    // No pipe, subshell or substitution of a command or process.
+    // The command has no pipe, subshell or substitution, each of which would start a process.
     expect(command[2]).not.toMatch(/[|`()]/);
   });
 });

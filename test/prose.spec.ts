@@ -1,11 +1,11 @@
-/** Doc comments name their subject first, and sentences are short. The counts in `prose-floor.json` may only fall. */
+/** Doc comments name their subject first, and sentences are short. The counts in `prose-floor.json` can only fall. */
 import { describe, expect, it } from '@jest/globals';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { docComments, hidesSubject, longSentences, MAX_WORDS } from './support/prose.js';
 
 const FLOOR = 'test/prose-floor.json';
 
-/** Allowed numbers of findings, by room or page. Others must have none. */
+/** Allowed numbers of findings by folder or page. All others must have none. */
 interface Floor {
   readonly hiddenSubjects: Readonly<Record<string, number>>;
   readonly longSentences: Readonly<Record<string, number>>;
@@ -17,7 +17,7 @@ const sources = globSync('{src,test}/**/*.{ts,tsx}', {
 });
 const pages = [...globSync('*.md'), ...globSync('docs/**/*.md')];
 
-/** Returns the findings of a rule in doc comments, by room: `src/quota/limiter.ts` is in `src/quota`. */
+/** Returns the findings of a rule in doc comments by folder. For example, `src/quota/limiter.ts` is in `src/quota`. */
 function findInComments(rule: (comment: string) => readonly string[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const file of sources) {
@@ -28,7 +28,7 @@ function findInComments(rule: (comment: string) => readonly string[]): Map<strin
   return found;
 }
 
-/** Returns the findings of each room or page that has more than the floor allows. */
+/** Returns the findings of each folder or page that has more than the floor allows. */
 function exceeding(found: ReadonlyMap<string, readonly string[]>, allowed: Readonly<Record<string, number>>) {
   return Object.fromEntries([...found].filter(([name, texts]) => texts.length > (allowed[name] ?? 0)));
 }

@@ -13,7 +13,7 @@ async function runBare(
   more: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { TEST_REDIS_URL: _redis, REDIS_URL: _given, CI: _ci, ...env } = process.env;
-  // PostgreSQL is found outside the PATH, and starting it as another user needs `id`.
+  // Keeps `id` on the PATH. PostgreSQL is found outside the PATH, and starting it as another user needs `id`.
   const path = temporaryFolder('bare-path');
   symlinkSync('/usr/bin/id', join(path, 'id'));
   const bare = { ...env, PATH: path, TRAILGATE_TEST_INSTALL: '0', ...more };
@@ -63,7 +63,7 @@ it.each([
   [600_000, '10 min'],
 ])('formats %d ms as %s', (ms, words) => expect(inWords(ms)).toBe(words));
 
-/** Returns a run in which each file has one test for each status. */
+/** Returns a test run in which each file has one test for each of its statuses. */
 function jestRun(files: Readonly<Record<string, readonly string[]>>, run: Partial<JestRun> = {}): JestRun {
   const testResults = Object.entries(files).map(([name, statuses]) => ({
     name: `/project/${name}`,

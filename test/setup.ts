@@ -1,2 +1,2 @@
-/** Import of `src/main.ts` that comes first, because decorators need it. */
+/** Loads `reflect-metadata` before each test file, because decorators need it. */
 import 'reflect-metadata';

@@ -79,7 +79,7 @@ it('a deletion during which the process is killed has not begun, or is finished 
     running = await startTrailgate({ dataDir });
     const { status } = await running.admin.request('GET', `/accounts/${id}`);
     outcomes.push(status === 200 ? 'not begun' : 'deleted');
-    // The call fails unless the account still has its name, so nothing was deleted partially.
+    // The call fails unless the account still has its name.
     if (status === 200) await running.admin.call('DELETE', `/accounts/${id}`, { name: NAME });
     await eventually('nothing is left', async () => !PERSONAL.test(filesOf(dataDir)));
   }

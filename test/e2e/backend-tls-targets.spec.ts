@@ -143,8 +143,7 @@ describeWithOpenssl('a service with several TLS targets', () => {
   });
 
   /**
-   * Starts two valid targets with four addresses. One address of `one.test` has another target's certificate, and
-   * nothing listens for `dead.test`.
+   * Starts two valid targets, and one at 127.0.0.5 with the certificate of another. Nothing listens for `dead.test`.
    */
   async function startAll(): Promise<void> {
     await listen('127.0.0.2', 'one.test');
@@ -199,7 +198,7 @@ describeWithOpenssl('a service with several TLS targets', () => {
     await start(['wrong.test', 'dead.test']);
     const code = async (): Promise<unknown> => (await gateway.send('/customers')).json()['code'];
     expect(await code()).toBe('backend_unreachable');
-    // Consecutive failures eject both targets.
+    // Simultaneous failures do not eject the last target, so the test repeats requests.
     await eventually('both are out', async () => (await code()) === 'backend_unavailable');
     expect(at('127.0.0.5').requests).toBe(0);
   });

@@ -1,5 +1,5 @@
 /**
- * Repeated reloads of files that are written in pieces, swapped by symlinks, or changed during shutdown. No request is
+ * Repeated reloads of files that are written in pieces or swapped by symlinks, also during shutdown. No request is
  * lost, and no resource leaks.
  */
 import {

@@ -1,6 +1,6 @@
 /**
  * Generated clients compile under the strictest settings of their language, and work on the running gateway and admin
- * API. test/generated-clients has a program for each generator, as an integrator would write it. `npm run
+ * API. The folder test/generated-clients has a program for each generator, as an integrator would write it. `npm run
  * clients:generated` runs only this spec.
  */
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -23,7 +23,7 @@ interface Losable {
   readonly mostMs: number;
 }
 
-/** Defines the tests for one kind of outage. `begin` and `end` open and close the world and the store. */
+/** Defines the tests for one kind of outage. */
 function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Promise<void>): void {
   let world: KeyedWorld;
   let key: string;

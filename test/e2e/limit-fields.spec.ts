@@ -1,6 +1,6 @@
 /**
- * Responses to requests with an accepted key have the limit fields, whatever the result. The tests provoke every error
- * code that can occur after the key is accepted. All other codes are listed as codes without the fields.
+ * Responses to requests with an accepted key have the rate limit fields, whatever the result. The tests provoke every
+ * error code that can occur after the key is accepted. All other codes are listed as codes without the fields.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -60,7 +60,7 @@ function ask(path = '/customers', { key = 'wide', ...options }: SendOptions & { 
   return send(`${gateway.gatewayUrl}/api/v1${path}`, { headers, ...options });
 }
 
-/** Sends a request for which the backend gives this response. */
+/** Sends a request to which the backend gives this response. */
 function answeredWith(status: number, body: unknown = {}, path = '/customers'): Promise<Answer> {
   handler = json(body, status);
   return ask(path);
@@ -79,7 +79,7 @@ async function repeat(times: number, path: string, options: { key?: string } = {
   return answer;
 }
 
-/** Sends a request whose body turns out to be invalid after the backend has the head. */
+/** Sends the head of a request, and an invalid or incomplete body once the backend has the head. */
 async function sendBrokenBody(framing: string, body: string): Promise<Answer> {
   backend.requests.length = 0;
   handler = () => undefined;
@@ -99,7 +99,7 @@ async function sendBrokenBody(framing: string, body: string): Promise<Answer> {
 const BEFORE = 'comes before the key has been accepted';
 const ADMIN = 'is of the admin API';
 
-/** A request that provokes each code, or the reason why the code has no fields. */
+/** Request that provokes each code, or the reason why the code has no fields. */
 const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   bad_request: () => sendBrokenBody('Transfer-Encoding: chunked', 'this is no chunk\r\n'),
   invalid_path: BEFORE,
@@ -256,7 +256,7 @@ it('too many aggregated usage queries get their own error code and limit, and us
     'x-ratelimit-remaining': '0',
     'x-ratelimit-reset': String(own?.t),
   });
-  // It affects neither the limits of the plan nor the report without aggregation.
+  // The refusals affect neither the limits of the plan nor the report without aggregation.
   const report = await send(`${gateway.gatewayUrl}/api/v1/usage`, {
     headers: { Authorization: `Bearer ${key.secret}` },
   });

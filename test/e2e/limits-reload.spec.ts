@@ -27,8 +27,8 @@ afterAll(() => gateway.stop());
 let changes = 0;
 
 /**
- * Merges a patch into the file and waits until it is active. A new plan shows that, because a change of the file alone
- * is noticed late.
+ * Merges a patch into the file and waits until it is active. Adds a plan with a new name, by which the log shows that
+ * the program has loaded this version of the file.
  */
 async function change(patch: Json): Promise<void> {
   const { configPath } = gateway.trailgate;
@@ -41,14 +41,14 @@ async function change(patch: Json): Promise<void> {
   await eventually('it is in force', () => gateway.trailgate.logs().some(isInForce));
 }
 
-/** Requests an unknown path. Resolves when the response arrives or the connection closes. */
+/** Sends a request to an unknown path. Resolves when a response arrives or the connection closes. */
 function isKeptOrClosed(socket: Socket): Promise<unknown> {
   return new Promise((done) => {
     socket.on('close', done).once('data', done).write('GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n');
   });
 }
 
-/** Opens connections. Resolves when it is clear which of them the gateway keeps. */
+/** Opens connections. Resolves once the gateway has kept or closed each of them. */
 async function openConnections(count: number): Promise<Socket[]> {
   const opened = Array.from({ length: count }, () => connect(gateway.port, '127.0.0.1').on('error', () => {}));
   sockets.push(...opened);
@@ -90,7 +90,7 @@ it('a reloaded limit per address counts earlier connections too, and open ones a
   await change({ gateway: { limits: { connectionsPerAddress: 17 } } });
   expect(kept(await openConnections(3))).toBe(1);
   await eventually('there is room', async () => {
-    // Includes the connections of an earlier attempt that came too soon.
+    // Also closes the connections of earlier attempts that were refused.
     for (const socket of sockets) socket.destroy();
     sockets = [];
     return kept(await openConnections(17)) === 17;
@@ -166,7 +166,7 @@ it('a reload keeps trustedProxies and logs that it needs a restart, and shutdown
     gateway: { trustedProxies: ['127.0.0.0/8'], shutdown: { drain: '300ms' }, limits: { connections: 900 } },
   });
   const restart = gateway.trailgate.logs().filter(({ event }) => event === 'config_needs_restart');
-  // The event is logged each time the file is read.
+  // The event is logged each time the program reads the file.
   expect(new Set(restart.map(({ settings }) => String(settings)))).toEqual(new Set(['gateway.trustedProxies']));
   await gateway.send('/open', { headers: { 'X-Forwarded-For': '203.0.113.7' } });
   expect(gateway.backend.requests.at(-1)?.headers['x-forwarded-for']).toBe('127.0.0.1');

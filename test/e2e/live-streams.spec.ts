@@ -22,13 +22,16 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
 const SOON_MS = 1_000;
-/** Longer than a process trusts a cached key while it receives no message about changes. */
+/** Longer than a process trusts a cached key without messages about changes. */
 const SILENT_MS = 11_000;
-/** The sweep interval, plus one second for a busy machine. */
+/** Sweep interval, plus one second for a busy machine. */
 const SWEPT_MS = 11_000;
 const TICK_MS = 50;
 
-/** Streams ticks without end: as server-sent events, as a body with Content-Length, or as WebSocket text frames. */
+/**
+ * Backend that streams ticks without end: as server-sent events, as a body with Content-Length, or as WebSocket text
+ * frames.
+ */
 class TickingBackend {
   readonly server: Server = createServer((request, response) => this.answer(request, response));
   private readonly sockets = new Set<Socket>();
@@ -68,7 +71,7 @@ class TickingBackend {
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
     );
-    // Sends a frame that is never completed, or ticks.
+    // Sends the beginning of a frame, or ticks.
     if (request.url === '/live/half') socket.write(Buffer.from([0x81, 0x7d, 0x61]));
     const timer = setInterval(() => {
       if (request.url !== '/live/half') socket.write(Buffer.concat([Buffer.from([0x81, 4]), Buffer.from('tick')]));
@@ -79,11 +82,11 @@ class TickingBackend {
   }
 }
 
-/** An open stream or WebSocket, and how it ended. */
+/** Open stream or WebSocket. */
 interface Live {
-  /** Returns the number of pieces received. */
+  /** Returns the number of pieces that have arrived. */
   pieces(): number;
-  /** Returns undefined while it is open. `clean` means that it looks complete. */
+  /** Returns how it ended, or undefined while it is open. `clean` means that it looks complete. */
   ended(): { readonly clean: boolean; readonly code?: number; readonly reason?: string } | undefined;
   close(): void;
 }
@@ -144,7 +147,7 @@ describeWithOwnRedisAndPostgres('open streams and WebSockets on two processes', 
   let account: Account;
   let key: ApiKeyWithSecret;
   const clock = new TurnedClock();
-  /** Streams whose end no message announces: of a key that expires, and of one revoked while Redis is down. */
+  /** Streams that no message ends: one whose key expires, and one whose key is revoked while Redis is down. */
   let unheard: Live[];
   let lasting: ApiKeyWithSecret;
 
@@ -179,7 +182,7 @@ describeWithOwnRedisAndPostgres('open streams and WebSockets on two processes', 
     await Promise.all([redis.stop(), database.drop()]);
   });
 
-  /** Opens a stream and a WebSocket with a new key on each process. Waits until they receive data. */
+  /** Opens a stream and a WebSocket on each process with a new key. Waits until all of them receive data. */
   async function openAll(): Promise<Live[]> {
     ({ account, key } = await one.admin.newKey('unlimited', { scopes: ['customers:read', 'files:read'] }));
     const all: Live[] = [];
@@ -190,7 +193,7 @@ describeWithOwnRedisAndPostgres('open streams and WebSockets on two processes', 
     return all;
   }
 
-  /** Expects all to end in time. The streams must look incomplete, and the WebSockets must give the reason. */
+  /** Expects all to be cut in time. Streams must look incomplete, and WebSockets must get the reason. */
   async function expectCut(all: readonly Live[]): Promise<void> {
     await eventually('all of them are cut', () => all.every((live) => live.ended() !== undefined), SOON_MS);
     const stream = { clean: false };

@@ -1,4 +1,4 @@
-/** The log of a process that exits, or whose reader is gone. The tests run the built code. */
+/** Logging of a process that exits, or whose log reader is gone. The tests run the built code. */
 import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';

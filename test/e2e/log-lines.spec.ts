@@ -49,7 +49,7 @@ it('the request log has every error and the configured share of successes', asyn
   for (let round = 0; round < 200; round++) await call('/customers');
   await call('/nothing');
   await eventually('the last one is logged', () => requests().filter(({ status }) => status === 404).length === 2);
-  // Six standard deviations around half of 200 requests.
+  // The bounds are six standard deviations around half of 200 requests.
   const share = requests().filter(({ status }) => status === 200).length / 200;
   expect(share).toBeGreaterThan(0.28);
   expect(share).toBeLessThan(0.72);

@@ -1,5 +1,5 @@
 /**
- * Readers of the log may exit, stop or return. The gateway continues, a new reader gets lines again, and the gateway
+ * Readers of the log can exit, stop or return. The gateway continues, a new reader gets lines again, and the gateway
  * counts every lost line.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -22,7 +22,7 @@ afterEach(async () => {
   if (gateway?.isRunning() === true) await gateway.end('SIGKILL');
 });
 
-/** Starts the program with a descriptor as its standard output. */
+/** Starts the program with a file descriptor or a pipe as its standard output. */
 async function start(stdout: number | 'pipe'): Promise<OwnedProcess> {
   const folder = temporaryFolder('log-readers');
   const [port, adminPort] = [await freePort(), await freePort()];
@@ -56,7 +56,7 @@ async function readiness(): Promise<{ status: number; log: { status: string; det
   return { status: answer.status, log: answer.json<{ checks: { log: { status: string } } }>().checks.log };
 }
 
-/** Sends one request for each number. Its log line contains the number. */
+/** Sends a request for each number from `from` up to `to` (exclusive). Its log line contains the number. */
 async function request(from: number, to: number): Promise<void> {
   for (let number = from; number < to; number++) {
     expect((await send(`${gatewayUrl}/api/v1/${number}`)).status).toBe(404);
@@ -67,10 +67,10 @@ async function metric(name: string): Promise<number> {
   return seriesOf((await send(`${adminUrl}/metrics`)).text).get(name) ?? NaN;
 }
 
-/** A named pipe, whose reader can be replaced. */
+/** Named pipe whose reader can be replaced. */
 class Fifo {
   readonly path = `${temporaryFolder('fifo')}/log`;
-  /** Numbers of all lines that any reader has received, in order. */
+  /** Request numbers of all lines that any reader has received, in order. */
   readonly numbers: number[] = [];
   readonly events: Record<string, unknown>[] = [];
   reader: OwnedProcess | undefined;
@@ -93,7 +93,7 @@ class Fifo {
     this.reader = undefined;
   }
 
-  /** Starts the program with this as its standard output. Blocks without a reader. */
+  /** Starts the program with the pipe as its standard output. Blocks until the pipe has a reader. */
   async startProgram(): Promise<OwnedProcess> {
     const fd = openSync(this.path, constants.O_WRONLY);
     try {
@@ -142,7 +142,7 @@ describe('a log that goes to a named pipe', () => {
     fifo.read();
     const program = await fifo.startProgram();
     process.kill(fifo.reader!.pid, 'SIGSTOP');
-    // More lines than the pipe and its reader can buffer.
+    // Logs more lines than the pipe and its reader can buffer.
     await Promise.all(Array.from({ length: 30 }, (_, part) => request(part * 50, part * 50 + 50)));
     expect((await program.end('SIGTERM')).code).toBe(0);
     await fifo.leave();
@@ -151,7 +151,7 @@ describe('a log that goes to a named pipe', () => {
 
 it('each line of a log whose reader is gone for good is counted; metrics, /readyz and stderr report it', async () => {
   const program = await start('pipe');
-  // Read what has been logged so far.
+  // Reads what has been logged so far, and closes the pipe.
   program.child.stdout!.resume();
   await sleep(500);
   program.child.stdout!.destroy();
@@ -161,7 +161,7 @@ it('each line of a log whose reader is gone for good is counted; metrics, /ready
   await request(25, 40);
   await eventually('and those that follow', async () => (await dropped()) >= 40);
   await sleep(300);
-  // Each line counts once. The program may log a few lines of its own meanwhile.
+  // Each lost line counts once. The program may log a few lines of its own meanwhile.
   expect(await dropped()).toBeLessThan(45);
   expect(await metric('trailgate_log_up')).toBe(0);
   expect((await readiness()).log.detail).toMatch(/\(EPIPE\): its lines are dropped and counted$/);

@@ -1,4 +1,4 @@
-/** An upload may take any time while it makes progress. Stalled uploads and unread bodies are ended soon. */
+/** An upload can take any time while it makes progress. Stalled uploads and unread bodies end soon. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
 import { quietMsSince } from '../support/machine-time.js';
@@ -8,7 +8,7 @@ import { startProxied, type Proxied } from '../support/proxied.js';
 type Name = 'steady' | 'still' | 'usage' | 'nowhere';
 
 let gateway: Proxied;
-/** All uploads run at the same time, because each of them lasts for seconds. */
+/** Uploads of all tests. They run in parallel, because each lasts for seconds. */
 let uploads: Record<Name, ReturnType<typeof trickle>>;
 
 beforeAll(async () => {
@@ -23,7 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Sends the head, then a byte every `everyMs`. Returns the response and the lifetime of the connection. */
+/**
+ * Sends the head, and then `bytes` bytes, one every `everyMs`. Returns the response and the lifetime of the connection.
+ */
 async function trickle(
   head: string,
   bytes: number,
@@ -42,7 +44,8 @@ async function trickle(
   const timer = setInterval(() => {
     if (sent < bytes && socket.writable) socket.write('x', () => sent++);
   }, everyMs);
-  // Not with once(), which rejects on the errors of writes after the gateway closed. They do not matter here.
+  // Does not use `once()`, which rejects when a write fails because the gateway has closed. That error is expected
+  // here.
   await new Promise((closed) => socket.on('close', closed));
   clearInterval(timer);
   return { text, durationMs: performance.now() - startedMs, quietMs: quietMsSince(startedMs), sent };

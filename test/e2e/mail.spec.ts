@@ -1,4 +1,4 @@
-/** Mails with links, from the database to a real mail server, also when the server refuses them or is unreachable. */
+/** Mails with links, from the database to a real mail server. The server may refuse them or be unreachable. */
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
 import { newId } from '../../src/stores/database/ids.js';
@@ -56,7 +56,7 @@ describe('a mail server', () => {
     await mailerOf(smtp, 'me%40example.com:a%23b%2Fc%25%3F@').send(MESSAGE);
     await eventually('it is there', () => smtp.mails.length === 1);
     expect(smtp.mails[0]?.user).toBe('me@example.com');
-    // An operator can correct the password, so the mail keeps waiting.
+    // The mail keeps waiting, because an operator can correct the password.
     const failure = await failureOf(mailerOf(smtp, 'me%40example.com:wrong@').send(MESSAGE));
     expect(failure).toMatchObject({ code: 'EAUTH 535', isFinal: false });
   });
@@ -141,7 +141,7 @@ describe('the program', () => {
     trailgate = undefined;
   });
 
-  /** Opens the database of the data folder, while no program uses it. */
+  /** Runs `work` with the database of the data folder. No program can use the folder meanwhile. */
   async function inDatabase<Value>(work: (database: DatabaseHandle) => Promise<Value>): Promise<Value> {
     const database = await openDatabase({ dataDir });
     try {
@@ -151,7 +151,7 @@ describe('the program', () => {
     }
   }
 
-  /** Stores an invitation with its mail, as the admin API does. @returns the ID of its link. */
+  /** Stores an invitation and its mail as the admin API does. @returns the ID of its link. */
   const invite = (locale: LinkMail['locale'], address: string): Promise<string> =>
     inDatabase(async ({ db }) => {
       const now = Date.now();

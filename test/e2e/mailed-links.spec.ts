@@ -1,4 +1,4 @@
-/** Invitations, password resets and notices by mail: from the request to the working link, and the response. */
+/** Invitations, password resets and notices by mail, from the request to the working link. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { codeAt, fromBase32 } from '../support/authenticator-app.js';
 import { send, type Answer } from '../support/http.js';
@@ -30,7 +30,7 @@ describe('with a mail server', () => {
       body,
     });
 
-  /** Returns the token in the newest mail to an address, once `count` mails have arrived there. */
+  /** Waits until `count` mails have arrived at an address. Returns the token in the newest one. */
   async function tokenOf(address: string, count = 1): Promise<string> {
     const mails = () => smtp.mails.filter(({ to }) => to.includes(address));
     await eventually('the mail is there', () => mails().length === count);
@@ -94,7 +94,7 @@ describe('with a mail server', () => {
       { Host: `127.0.0.1:${port}`, Referer: 'https://evil.example/forgot' },
     ];
     const { id } = await trailgate.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' });
-    // Run in parallel, because mail is sent every two seconds.
+    // Runs both cases in parallel, because mail is sent only every two seconds.
     const reset = async (spoofed: Record<string, string>, index: number): Promise<void> => {
       const email = `eva-${index}@example.com`;
       await trailgate.admin.call('POST', `/accounts/${id}/invitations`, { email, role: 'viewer' });

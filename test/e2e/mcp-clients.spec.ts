@@ -1,4 +1,4 @@
-/** The official MCP clients, for the current and the previous protocol: listing, calls, pages, and refusals. */
+/** The official MCP clients, for the current and the previous protocol version: lists, calls, pages, and refusals. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -9,7 +9,7 @@ import { eventually } from '../support/processes.js';
 
 const INFO = { name: 'test', version: '1.0.0' };
 
-/** Methods that both clients have. */
+/** Methods that the clients of both protocol versions have. */
 interface AnyClient {
   listTools(params?: { cursor?: string }): Promise<{ tools: { name: string }[]; nextCursor?: string | undefined }>;
   callTool(params: {
@@ -107,7 +107,7 @@ describe.each(CLIENTS)('%s', (_name, connect) => {
     await world.useTools(manyTools(70));
     const client = await connect(secret);
     const first = await client.listTools({});
-    // The newer client follows the pages itself.
+    // The newer client follows the pages by itself.
     const rest = first.nextCursor === undefined ? [] : (await client.listTools({ cursor: first.nextCursor })).tools;
     expect(new Set([...first.tools, ...rest].map(({ name }) => name)).size).toBe(71);
     await world.useTools(TOOLS);

@@ -1,7 +1,7 @@
 /**
- * The official conformance suite against the MCP server, in both protocols, and against the authorization server.
- * `test/mcp-conformance/` defines the tools and prompts that the suite calls by name. A forwarder adds the API key,
- * which the suite cannot send. Where the suite asks a person to authorize a client, the test does it. `npm run
+ * The official conformance suite against the MCP server, with both protocol versions, and against the authorization
+ * server. `test/mcp-conformance/` defines the tools and prompts that the suite calls by name. A forwarder adds the API
+ * key, which the suite cannot send. When the suite asks a person to authorize a client, the test does that. `npm run
  * mcp:conformance` installs and runs the suite.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -35,10 +35,12 @@ interface Check {
   readonly errorMessage?: string;
 }
 
-/** Expected warnings, because the server has no sessions and does not stream responses to lists. */
+/** Expected warnings. The server has no sessions and does not stream responses to lists. */
 const WANTED = ['server-sse-multiple-streams server-sse-multiple-streams-session WARNING'];
 
-/** Returns the scenarios that a revision requires of servers. The suite also runs others, such as extensions. */
+/**
+ * Returns the scenarios that a protocol revision requires of servers. The suite also runs others, such as extensions.
+ */
 function requiredBy(revision: string): readonly string[] {
   const text = readFileSync(join(FOLDER, PACKAGE, 'requirements', `${revision}.yaml`), 'utf8');
   return (parse(text) as { readonly server: readonly string[] }).server;
@@ -49,14 +51,14 @@ function checksIn(folder: string, kind: 'server' | 'authorization-server'): Map<
   const scenarios = new Map<string, Check[]>();
   for (const name of readdirSync(folder)) {
     const scenario = name.slice(`${kind}-`.length).replace(/-\d{4}-\d{2}-\d{2}T.*$/, '');
-    // A suite that ended early has not written the file.
+    // A scenario that ended early has no such file.
     const file = join(folder, name, 'checks.json');
     scenarios.set(scenario, existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Check[]) : []);
   }
   return scenarios;
 }
 
-/** Returns the failed checks of a scenario. */
+/** Returns the failed checks of a scenario, or one entry if no check succeeded. */
 const faultsOf = (scenario: string, checks: readonly Check[] = []): readonly string[] =>
   checks.some(({ status }) => status === 'SUCCESS')
     ? checks
@@ -82,7 +84,7 @@ describeUnless(missing)('the MCP server', () => {
     await world?.stop();
   });
 
-  /** Runs the suite. @returns its exit code, checks and output. */
+  /** Runs the suite. @returns its exit code, its checks, and the end of its output if it failed. */
   async function run(...args: readonly string[]) {
     const results = temporaryFolder('conformance');
     const all = [SUITE, 'server', '--url', `${forwarder.url}/mcp`, '--timeout', String(SCENARIO_TIMEOUT_MS)];
@@ -109,7 +111,7 @@ describeUnless(missing)('the MCP server', () => {
   });
 });
 
-/** Scenarios of the suite for authorization servers, of every revision. */
+/** Scenarios of the suite for authorization servers, in all revisions. */
 const AUTHORIZATION_SCENARIOS = ['authorization-server-metadata-endpoint', 'authorization-code-grant'];
 
 describeUnless(missing)('the authorization server', () => {
@@ -128,7 +130,7 @@ describeUnless(missing)('the authorization server', () => {
     await fetch(back.headers.get('location') ?? '');
   }
 
-  /** Runs the scenarios of one revision, as a public client that has registered. */
+  /** Runs the scenarios of one revision, as a registered public client. */
   async function run(revision: string) {
     const [port, accountId] = [await freePort(), await world.newAccount()];
     const { body } = await world.register({ redirect_uris: [`http://127.0.0.1:${port}/callback`] });
@@ -141,7 +143,7 @@ describeUnless(missing)('the authorization server', () => {
       createInterface({ input: stream }).on('line', (line) => {
         said.push(line);
         if (!line.startsWith(`${world.issuer}/authorize?`)) return;
-        // Without this, the suite would wait for minutes.
+        // Ends the suite on an error. It would otherwise wait for minutes.
         authorize(new URL(line), accountId).catch((error: unknown) => {
           said.push(String(error));
           suite.child.kill();

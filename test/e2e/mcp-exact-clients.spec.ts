@@ -1,6 +1,6 @@
 /**
  * Ten foreign clients list, read, rename and delete a record whose ID has 19 digits and whose name has a lone
- * surrogate. No call is lost. `npm run mcp:clients` installs them.
+ * surrogate. No call is lost. `npm run mcp:clients` installs the clients.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
@@ -11,7 +11,7 @@ import { mergePatch, testOpenapi, type Json } from '../support/program-config.js
 
 const FOLDER = 'test/mcp-exact';
 const ID = '1234567890123456789';
-/** The same number after JavaScript has rounded it. */
+/** The ID as JavaScript rounds it. A second record has this ID. */
 const ROUNDED = '1234567890123456800';
 const TARGET = `{"id":${ID},"name":"target \\ud83d","price":1.10}`;
 const OTHER = `{"id":${ROUNDED},"name":"other","price":2}`;

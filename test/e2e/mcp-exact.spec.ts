@@ -8,7 +8,7 @@ import { startMcpWorld, type McpWorld, type ToolWords } from '../support/mcp-wor
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { BROKEN, DOCUMENT, saidBy } from '../support/random-json.js';
 
-/** A snowflake ID. JavaScript rounds it to 1234567890123456800. */
+/** Snowflake ID. JavaScript rounds it to 1234567890123456800. */
 const ID = '1234567890123456789';
 const INT64 = { type: 'integer', format: 'int64' };
 const SCOPES = ['pets:all'];
@@ -61,7 +61,7 @@ interface Said {
   readonly error?: { readonly message: string };
 }
 
-/** Calls a tool with raw JSON arguments. */
+/** Calls a tool with these bytes as its JSON arguments. */
 async function call(name: string, args: string | Buffer, id = '1') {
   const begin = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${name}","arguments":`;
   const answer = await send(world.mcpUrl, {
@@ -72,7 +72,7 @@ async function call(name: string, args: string | Buffer, id = '1') {
   return { ...answer, said: answer.json<Said>() };
 }
 
-/** Sets the response of the backend. Without an argument, the backend returns the body that it received. */
+/** Sets the response of the backend. Without a body, the backend returns the body that it received. */
 function respond(body?: string | Buffer): void {
   world.answerWith((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -80,7 +80,7 @@ function respond(body?: string | Buffer): void {
   });
 }
 
-/** Returns the structured content of a result as raw JSON. */
+/** Returns the structured content of a result as raw JSON text. */
 const structuredText = (text: string): string => /"structuredContent":(.*)\}\}$/s.exec(text)?.[1] ?? '';
 
 describe('a number beyond 2^53', () => {
@@ -148,7 +148,7 @@ describe('a lone surrogate', () => {
     respond('{"id":1,"name":"a \\ud83d end","\\udc00":"\\ud83d\\ude00"}');
     const { text, said } = await call('get_pet', '{"id":1}');
     expect(said.result?.structuredContent).toEqual({ id: 1, name: 'a \ufffd end', '\ufffd': '\u{1f600}' });
-    // A strict parser meets no lone surrogate, because the text contains the escape sequence as plain characters.
+    // The text has the escape sequence as plain characters, so a strict parser finds no lone surrogate.
     expect(text.replaceAll('\\\\', '')).not.toMatch(/\\ud[89a-f]/i);
     expect(said.result?.content[0]?.text).toContain('\\ud83d end');
   });

@@ -1,5 +1,5 @@
 /**
- * Foreign MCP clients on the running program: the command line of the official inspector and the official Python
+ * Foreign MCP clients on the running program: the command line of the official inspector, and the official Python
  * client. They list, page and call tools, and get readable errors. `mcp-clients.spec.ts` has the TypeScript clients.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -12,7 +12,7 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 
 const FOLDER = 'test/mcp-clients';
 const OLDEST_NODE = [22, 19] as const;
-/** Exit code for a failed tool call. */
+/** Exit code of the inspector after a failed tool call. */
 const TOOL_ERROR = 5;
 const AUTH_REQUIRED = 3;
 const LIMIT = 2;
@@ -53,7 +53,7 @@ afterAll(async () => {
   await backend?.stop();
 });
 
-/** Creates a key that can read customers twice a minute. */
+/** Creates a key that can read customers, with a limit of two requests per minute. */
 const newSecret = async (): Promise<string> =>
   (await trailgate.admin.newKey('few', { scopes: ['customers:read'] })).key.secret;
 
@@ -114,7 +114,7 @@ describeUnless(isOld ? `needs Node ${OLDEST_NODE.join('.')}` : installNpmPackage
     // The inspector only calls tools that it has listed.
     const unlisted = await call('delete_customer');
     expect([unlisted.code, unlisted.stderr]).toEqual([TOOL_ERROR, expect.stringContaining('tool_not_found')]);
-    // None of this was counted.
+    // None of these calls was counted.
     for (let at = 0; at < LIMIT; at++) expect((await call('get_customer')).code).toBe(0);
     const limited = await call('get_customer');
     expect([limited.code, limited.stdout + limited.stderr]).toEqual([

@@ -1,6 +1,6 @@
 /**
- * Permissions of a key for MCP tools, on two processes that share a database and Redis. A change of the key applies to
- * its tools, streams and lists on both within a second.
+ * Permissions of a key for MCP tools, on two processes that share a database and Redis. A change of the key applies
+ * within a second to its tools, streams and lists on both processes.
  */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -69,7 +69,7 @@ const wordsOf = ({ content }: Called) => JSON.parse(content[0]!.text) as Record<
 
 describeOnDatabasesWithRedis('the key of an MCP client on two processes', (kind) => {
   let backend: Backend;
-  /** Response of the backend. */
+  /** Handler of the backend. */
   let answer = ANSWER;
   let database: FreshDatabase | undefined;
   let one: RunningTrailgate;
@@ -131,7 +131,7 @@ describeOnDatabasesWithRedis('the key of an MCP client on two processes', (kind)
     const { key } = await one.admin.newKey('unlimited', { scopes: ['reports:read'] });
     const first = await ask<Listed>(one, key.secret, 'tools/list');
     expect(first.tools).toHaveLength(PAGE_TOOLS);
-    // The other process continues where this one stopped.
+    // The other process continues the list where this one stopped.
     const rest = await ask<Listed>(two, key.secret, 'tools/list', { cursor: first.nextCursor });
     expect(rest.nextCursor).toBeUndefined();
     expect(new Set([...namesOf(first), ...namesOf(rest)]).size).toBe(61);
@@ -148,7 +148,7 @@ describeOnDatabasesWithRedis('the key of an MCP client on two processes', (kind)
     }
     const left = wordsOf(await call(two, key.secret, 'get_usage'));
     expect(left).toMatchObject({ windows: [{ policy: 'key-minute', used: 3, remaining: 0 }] });
-    // The usage of the key in the admin API, which REST requests share.
+    // The admin API reports the same usage of the key. REST requests share it.
     const { windows } = await one.admin.usage(account.id, `?api_key_id=${key.id}`);
     expect(windows).toMatchObject([{ policy: 'key-minute', used: 3 }]);
   });
@@ -163,7 +163,7 @@ describeOnDatabasesWithRedis('the key of an MCP client on two processes', (kind)
       const fields = { ...headers, authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' };
       const reply = await send(`${at.gatewayUrl}/mcp`, { method: 'POST', headers: fields, body });
       expect([reply.status, reply.json()['code']]).toEqual([401, 'revoked_api_key']);
-      // This origin must not point a client to OAuth, which it would then use instead of its key.
+      // The response must not point the client to OAuth, which it would then use instead of its key.
       expect(reply.headers['www-authenticate']).not.toContain('resource_metadata');
     }
   });

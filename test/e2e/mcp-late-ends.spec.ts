@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world?.stop());
 
 describe('a key that is revoked after the head of its request', () => {
-  /** Sends half of a message, revokes its key, and sends the rest. */
+  /** Sends half of a message, revokes its key, and sends the other half. */
   const sendInHalves = async (method: string, params: object): Promise<readonly [number, string]> => {
     const { secret, keyId } = await world.newKey('unlimited');
     const { body, headers } = modernMessage(method, params);

@@ -1,7 +1,7 @@
 /**
  * Metadata documents of the OAuth server (RFC 9728, RFC 8414), claim by claim. What they list works, and anything else
- * is refused. A new claim fails here until it is in these lists. See `client-by-document.spec.ts` for clients that
- * identify themselves by a metadata document.
+ * is refused. A new claim fails these tests until it is in the expected lists. See `client-by-document.spec.ts` for
+ * clients that identify themselves by a metadata document.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Browser, newVerifier, REDIRECT, stranger, type Form } from '../support/oauth-steps.js';
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-/** Returns the parameters with which a refused authorization request is redirected to the client. */
+/** Returns the parameters that a refused authorization request sends to the client in its redirect. */
 async function refusalOf(change: Form): Promise<Document> {
   const response = await world.ask(new Browser(), world.authorizeUrl(clientId, challenge, change));
   expect(response).toBeInstanceOf(Response);
@@ -81,7 +81,7 @@ describe('the resource metadata of the MCP server', () => {
     both.searchParams.append('resource', 'https://other.example.com/mcp');
     const refused = (await world.ask(new Browser(), both)) as Response;
     expect(refused.headers.get('location')).toContain('error=invalid_target');
-    // The refused requests did not use up the refresh token.
+    // The refused requests have not used up the refresh token.
     expect((await world.token(world.refresh(tokens.clientId, tokens.refresh_token))).status).toBe(200);
   });
 
@@ -189,7 +189,7 @@ describe('the metadata of the authorization server', () => {
     const { client_id: _, ...withoutId } = form;
     const refused = await post(server['token_endpoint'], withoutId, basic(owner));
     expect([refused.status >= 400 && refused.status < 500, 'access_token' in refused.body]).toEqual([true, false]);
-    // In the body, a secret is an unknown parameter and is ignored (RFC 6749 section 3.2).
+    // A secret in the body is an unknown parameter, which is ignored (RFC 6749 section 3.2).
     const assertion = {
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       client_assertion: 'e30.e30.e30',
@@ -208,7 +208,7 @@ describe('the metadata of the authorization server', () => {
     expect([refused.status >= 400, (await world.listTools(token)).status]).toEqual([true, 200]);
     expect((await post(server['revocation_endpoint'], { token, client_id: owner })).status).toBe(200);
     await eventually('it is out', async () => (await world.listTools(token)).status === 401, 1_000);
-    // An unknown token needs no revocation (RFC 7009 section 2.2).
+    // Revoking an unknown token succeeds (RFC 7009 section 2.2).
     expect((await post(server['revocation_endpoint'], { token: 'none', client_id: owner })).status).toBe(200);
   });
 

@@ -1,6 +1,7 @@
 /**
- * The authorization server on two processes that share PostgreSQL and Redis. Each continues flows that the other began.
- * A single-use value works once across both. A revocation applies to both within a second, also to running requests.
+ * The authorization server on two processes that share PostgreSQL and Redis. Each can continue flows that the other
+ * began. A single-use value works once across both. A revocation applies to both within a second, also to running
+ * requests.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/client';
@@ -18,7 +19,7 @@ const SOON_MS = 1_000;
 const ROUNDS = 5;
 const REFUSED = { status: 400, body: { error: 'invalid_grant' } };
 
-/** Number of calls for which the backend has begun a response and not ended it. */
+/** Number of running calls to the slow backend, whose responses never end. */
 let underWay = 0;
 let isSlow = false;
 const quick = json({ data: [] });
@@ -146,7 +147,7 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
     one.approver = (await newPerson(one.trailgate, accountId, 'admin')).session;
     const { access_token: token, refresh_token: refresh, clientId } = await one.authorize(accountId);
     for (const at of [one, two]) clients.push(await connectedClient(at.mcpUrl, token, mode));
-    // A client of the 2025 protocol has no stream besides the response to its call.
+    // A client of the 2025 protocol has no stream other than the response to its call.
     const streams = mode === 'auto' ? await Promise.all(clients.map(openStream)) : [];
     isSlow = true;
     const calls = clients.map((client) => client.callTool({ name: 'list_customers', arguments: {} }));

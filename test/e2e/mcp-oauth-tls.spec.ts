@@ -1,4 +1,6 @@
-/** The authorization server with its own certificate. Its URLs are https, and a renewed certificate ends no stream. */
+/**
+ * The authorization server with its own certificate. Its URLs are https, and a renewed certificate ends no open stream.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync, renameSync } from 'node:fs';
 import { connect, getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -18,7 +20,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
   beforeAll(async () => {
     authority = makeAuthority(temporaryFolder('oauth-tls'));
     files = authority.issue('mcp');
-    // The clients in this process verify certificates too.
+    // Makes the clients in this process trust the test authority.
     setDefaultCACertificates([...trusted, readFileSync(authority.cert, 'utf8')]);
     world = await OAuthWorld.start({ tls: { cert: files.cert, key: files.key } });
   });
@@ -28,7 +30,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
   });
 
   const port = (): number => Number(new URL(world.issuer).port);
-  /** Returns the certificate that a new connection gets. */
+  /** Returns the fingerprint of the certificate that a new connection gets. */
   const shown = (): Promise<string> =>
     new Promise((resolve, reject) => {
       const socket = connect({ port: port(), host: '127.0.0.1', servername: 'localhost' }, () => {
@@ -55,7 +57,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
 
   it('sets Secure, HttpOnly and SameSite=Lax cookies, whatever the forwarding headers say', async () => {
     const clientId = String((await world.register()).body['client_id']);
-    // Forwarding headers from elsewhere change nothing.
+    // Forwarding headers from an untrusted address have no effect.
     const headers = { ...stranger(), 'x-forwarded-proto': 'http', 'x-forwarded-host': 'evil.example' };
     const url = world.authorizeUrl(clientId, newVerifier().challenge);
     const { headers: given } = await fetch(url, { redirect: 'manual', headers });

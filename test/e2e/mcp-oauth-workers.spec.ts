@@ -1,5 +1,5 @@
 /**
- * The authorization server of a program with several workers. They share its port. Each step of a client may reach
+ * The authorization server of a program with several workers that share its port. Each step of a client can reach
  * another worker, and no worker keeps state that is lost with it.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -14,7 +14,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 
 const WORKERS = 2;
 const SOON_MS = 1_000;
-/** Number of connections, enough for each worker to get some. */
+/** Number of connections. High enough that each worker gets some. */
 const ROUNDS = 8;
 
 describeWithRedis('the authorization server of two workers', () => {
@@ -26,12 +26,12 @@ describeWithRedis('the authorization server of two workers', () => {
   afterAll(() => world?.stop());
 
   const workers = (): number[] => childrenOf(world.trailgate.pid, WORKER);
-  /** Returns the status of a request with the token on each of `ROUNDS` connections. */
+  /** Sends a request with the token on each of `ROUNDS` connections. Returns their statuses. */
   const statusesOf = (token: string): Promise<number[]> =>
     Promise.all(Array.from({ length: ROUNDS }, async () => (await world.listTools(token)).status));
   const ALL = (status: number): number[] => Array.from({ length: ROUNDS }, () => status);
 
-  /** Kills a worker and waits until its replacement serves requests. */
+  /** Kills a worker, and waits until its replacement serves requests. */
   async function replace(pid: number): Promise<void> {
     process.kill(pid, 'SIGKILL');
     await eventually('it is replaced', () => workers().length === WORKERS && !workers().includes(pid));

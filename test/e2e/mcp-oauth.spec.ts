@@ -1,4 +1,4 @@
-/** A person authorizes an OAuth client. It works with the permissions of its key until the key is revoked. */
+/** A person authorizes an OAuth client. The client has the permissions of its key until the key is revoked. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';

@@ -1,4 +1,4 @@
-/** Responses of the MCP server to valid and invalid messages: versions, eras, headers, codes and statuses. */
+/** Responses of the MCP server to valid and invalid messages: protocol versions, headers, error codes and statuses. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { send, type Answer } from '../support/http.js';
 import { MODERN, modernMessage, startMcpWorld, type McpWorld } from '../support/mcp-world.js';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-/** Sends a modern message after the test has changed it. */
+/** Builds a modern message, lets the test change it, and sends it. */
 async function sendChanged(
   method: string,
   params: object,

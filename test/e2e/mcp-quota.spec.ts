@@ -1,4 +1,4 @@
-/** REST and MCP requests of an account share one limit, one usage count and one revocation. */
+/** REST and MCP requests of an account share one limit and one usage count, and a revoked key is refused by both. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import { json } from '../support/backend.js';
@@ -10,7 +10,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 
 const LIMIT = 100;
 const AT_ONCE = 500;
-/** How often undecided requests are repeated. A busy machine may miss decision deadlines. */
+/** Maximum number of repetitions of undecided requests. A busy machine may miss decision deadlines. */
 const PATIENCE_ROUNDS = 100;
 const UNDECIDED = 503;
 
@@ -30,7 +30,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     const headers = { authorization: `Bearer ${secret}` };
     return (await send(`${world.url}/api/v1/customers`, { headers, agent })).status;
   };
-  /** Calls a tool. Returns the status that the REST request would have. */
+  /** Calls a tool. Returns the status that the same REST request would get. */
   const tool = async (secret: string): Promise<number> => {
     const answer = await world.modern(secret, 'tools/call', { name: 'list_customers' }, { agent });
     const { isError, content } = answer.json<{ result: { isError?: boolean; content: { text: string }[] } }>().result;
@@ -49,7 +49,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     expect(statuses.filter((status) => status === 200)).toHaveLength(LIMIT);
     expect(statuses.filter((status) => status === 429)).toHaveLength(AT_ONCE - LIMIT);
     expect(world.backend.requests.length - before).toBe(LIMIT);
-    // Some of both kinds passed, so neither has priority.
+    // Some requests of both kinds passed, so neither has priority.
     const byTool = statuses.filter((status, at) => at % 2 === 1 && status === 200).length;
     expect(byTool).toBeGreaterThan(0);
     expect(byTool).toBeLessThan(LIMIT);

@@ -1,7 +1,7 @@
 /**
- * The output of `trailgate server-json` matches the published schema of the MCP registry and its additional rules.
- * Both come from the package in test/mcp-registry, which contains the released schemas byte for byte. The tests need
- * no network.
+ * The output of `trailgate server-json` matches the published schema of the MCP registry and its additional rules. Both
+ * come from the package in test/mcp-registry, which contains the released schemas byte for byte. The tests need no
+ * network.
  */
 import { expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
@@ -26,7 +26,7 @@ describeUnless(installPythonPackages(FOLDER))('the output of trailgate server-js
   const schemaFile = (): string => globSync(SCHEMAS).toSorted().at(-1) ?? '';
   const schema = (): Json => JSON.parse(readFileSync(schemaFile(), 'utf8')) as Json;
 
-  /** Returns the violations of the schema. */
+  /** Returns the locations of schema violations in a document. */
   function faultsOf(document: unknown): readonly string[] {
     const ajv = new Ajv({ strict: false, allErrors: true });
     formats.default(ajv);
@@ -34,7 +34,7 @@ describeUnless(installPythonPackages(FOLDER))('the output of trailgate server-js
     return isValid(document) ? [] : (isValid.errors ?? []).map(({ instancePath }) => instancePath);
   }
 
-  /** Returns the output of the linter, which knows rules beyond the schema. */
+  /** Runs the linter, which knows rules beyond the schema. Returns its exit code and output. */
   async function lint(document: unknown): Promise<{ readonly code: number | null; readonly said: string }> {
     const folder = temporaryFolder('registry');
     writeFileSync(join(folder, 'server.json'), JSON.stringify(document));

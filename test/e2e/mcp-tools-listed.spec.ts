@@ -47,7 +47,7 @@ afterAll(async () => {
 const toolsOf = (query = '') => gateway.admin.call<Tools>('GET', `/accounts/${account.id}/mcp-tools${query}`);
 const namesOf = ({ data }: Tools) => data.map(({ name }) => name);
 
-/** Returns the tools that the MCP server lists for a key, without the built-in `get_usage`. */
+/** Returns the tools that the MCP server lists for a new key with these scopes, without the built-in `get_usage`. */
 async function listedTo(scopes: readonly string[]): Promise<string[]> {
   const { secret } = await gateway.admin.createKey(account.id, { scopes });
   const response = await send(`${gateway.gatewayUrl}/mcp`, {

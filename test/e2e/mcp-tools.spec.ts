@@ -1,4 +1,4 @@
-/** MCP tools by scope, in pages, and by search. Free calls and counted calls. */
+/** MCP tools by scope, in pages, and by search. Covers free calls and counted calls. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { open, send } from '../support/http.js';
@@ -130,7 +130,7 @@ describe('free calls', () => {
     expect([refused.status, refused.json()['code']]).toEqual([429, 'rate_limited']);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect((await refusal('get_usage', {}, of))['used_up']).toEqual(['mcp-free-calls']);
-    // Counted calls are not affected.
+    // Counted calls continue to work.
     scene.world.answerWith(json({}));
     expect((await call('list_customers', {}, of)).isError).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-/** A database that can be read but not written. Members stay signed in and can read, and changes get 503. */
+/** The database can be read but not written. Members stay signed in and can read, and changes get 503. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -12,7 +12,7 @@ import { accountToken, memberWithPassword, GOOD_PASSWORD, PanelBrowser } from '.
 
 const MINUTE_MS = 60_000;
 
-/** Checks reads and changes by a signed-in member and by a token, before, during and after a write outage. */
+/** Tests reads and changes by a signed-in member and by a token, before, during and after the database is read-only. */
 async function testReadOnly(database: DatabaseHandle, unwritable: () => Promise<void>, writable: () => Promise<void>) {
   const running = await startAdmin(database);
   try {
@@ -40,7 +40,7 @@ async function expectReadsButNoChanges(
     return data[0]?.last_seen_at;
   };
   const before = await lastSeen();
-  /** PostgreSQL has closed all connections. The first requests may still get a closed one. */
+  /** Waits until reads work. PostgreSQL has ended all sessions, and the first requests may still get one of them. */
   const reads = () => eventually('it reads', async () => (await own.ask('GET', '/me')).status === 200);
   await unwritable();
   await reads();
@@ -61,7 +61,7 @@ async function expectReadsButNoChanges(
   }
   expect(await lastSeen()).toBe(before);
   expect(running.log.filter((line) => line.includes('"last_use_not_noted"')).length).toBe(3);
-  // The uses during the outage were not stored, so the session expires as if they had not happened.
+  // Uses during the outage were not stored, so the session expires as if they had not happened.
   await writable();
   await reads();
   running.clock.advance(14 * MINUTE_MS);

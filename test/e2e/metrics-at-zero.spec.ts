@@ -1,6 +1,6 @@
 /**
- * Counters exist at 0 before their first event. Prometheus then sees the first event as an increase, which it does not
- * see for a counter that starts at 1.
+ * Counters exist with value 0 before their first event. Prometheus then sees the first event as an increase, which it
+ * does not see for a counter that starts at 1.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -13,7 +13,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 type Yaml = Record<string, Record<string, unknown>>;
 
-/** Label values of one series, by label. */
+/** Label values of a series, by label name. */
 type Labels = Readonly<Record<string, string>>;
 
 let trailgate: RunningTrailgate;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => trailgate?.stop());
 
-/** Returns the series of each metric. Histograms are represented by their counts. */
+/** Scrapes the metrics. Returns the series of each, with a histogram represented by its count. */
 async function scraped(): Promise<Map<string, [Labels, number][]>> {
   const series = seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text);
   const byName = new Map<string, [Labels, number][]>();
@@ -37,7 +37,7 @@ async function scraped(): Promise<Map<string, [Labels, number][]>> {
   return byName;
 }
 
-/** Returns the label values that this configuration implies, one row per series. */
+/** Returns the label values that this configuration implies, one entry per series. */
 function impliedLabels(labels: readonly string[], services: Yaml, plans: readonly string[]): Labels[] {
   if (labels.includes('plan')) return plans.map((plan) => ({ plan }));
   if (!labels.includes('service')) return [{}];
@@ -46,7 +46,7 @@ function impliedLabels(labels: readonly string[], services: Yaml, plans: readonl
   );
 }
 
-/** Returns the number of expected series, and the metrics that lack some of them. */
+/** Compares the scrape with METRICS. Returns the number of expected series, and the metrics that lack some. */
 async function missing(): Promise<{ promised: number; missing: unknown[] }> {
   const { services, plans } = parse(readFileSync(trailgate.configPath, 'utf8')) as { services: Yaml; plans: Yaml };
   const present = await scraped();
@@ -59,7 +59,8 @@ async function missing(): Promise<{ promised: number; missing: unknown[] }> {
         Object.entries(expected).every(([label, value]) => labels[label] === value),
       );
       const lists = labelValues.filter((values) => typeof values !== 'string');
-      // Not all combinations of labels exist, so expect at least as many series as the longest list has values.
+      // Not all combinations of labels exist. So each metric needs at least as many series as its longest list has
+      // values.
       const least = Math.max(1, ...lists.map((values) => values.length));
       promised += least;
       if (series.length < least) lacking.push([name, expected, series.length, least]);

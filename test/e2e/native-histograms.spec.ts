@@ -1,4 +1,4 @@
-/** A real Prometheus scrapes native histograms and finds the trace of a slow request by its exemplar. */
+/** A real Prometheus scrapes native histograms, and finds the trace of a slow request by its exemplar. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedisAndPostgres, describeWithPrometheus } from '../support/describe-with.js';
@@ -28,7 +28,7 @@ describeWithPrometheus('with Prometheus', () => {
     let collector: TraceCollector;
     let one: RunningTrailgate;
     let workers: RunningTrailgate;
-    /** Prometheus servers: one scrapes native histograms, and the other OpenMetrics. */
+    /** Two Prometheus servers. One scrapes native histograms, and the other OpenMetrics. */
     let native: PrometheusServer;
     let classic: PrometheusServer;
 

@@ -42,7 +42,8 @@ describeUnless(reason)('the package', () => {
       const folder = join(packed, 'app');
       mkdirSync(folder);
       writeFileSync(join(folder, 'package.json'), '{"private":true}');
-      // Tests have the Node of the project on their PATH. The package would install another one of 100 MB.
+      // Omits optional dependencies. The tests have the Node of the project on the PATH, and the package would install
+      // its own of 100 MB.
       const installed = npm(folder, 'install', '--omit=optional', '--prefer-offline', join(packed, name));
       expect(installed).toMatchObject({ status: 0 });
       const ports = await Promise.all([freePort(), freePort(), freePort()]);

@@ -1,4 +1,4 @@
-/** Signals to npm reach the program that it runs. Supervisors and shells only know the npm process. */
+/** Signals to npm reach the program that npm runs. Supervisors and shells only know the npm process. */
 import { describe, expect, it } from '@jest/globals';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ interface RunByNpm {
   readonly livez: () => Promise<boolean>;
 }
 
-/** Runs a script of package.json and waits until the program listens. It has a process group, as in a terminal. */
+/** Runs a script of package.json in its own process group, as in a terminal. Waits until the program listens. */
 async function runByNpm(script: readonly string[]): Promise<RunByNpm> {
   const folder = temporaryFolder('npm');
   const config = writeConfig(folder, { targets: ['http://127.0.0.1:9'] });
@@ -44,7 +44,7 @@ async function runByNpm(script: readonly string[]): Promise<RunByNpm> {
   return { pid: npm.pid, exited: npm.exited, logs: () => lines, livez };
 }
 
-/** Expects a graceful shutdown. Its last phase comes after the last listener has closed. */
+/** Expects a graceful shutdown, with its last phase in the log. */
 async function expectGracefulEnd({ pid, exited, logs, livez }: RunByNpm): Promise<void> {
   try {
     await exited;
@@ -56,7 +56,7 @@ async function expectGracefulEnd({ pid, exited, logs, livez }: RunByNpm): Promis
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
-      // All processes of the group have ended.
+      // Fails with ESRCH when all processes of the group have ended.
     }
   }
 }

@@ -41,11 +41,11 @@ const call = (path: string, secret = key.secret, headers: Record<string, string>
   send(`${gateway.gatewayUrl}/api/v1${path}`, { headers: { Authorization: `Bearer ${secret}`, ...headers } });
 const scrape = () => send(`${gateway.adminUrl}/metrics`);
 
-/** Returns how much each series grew during an action, without series that did not grow. */
+/** Returns how much each series grew during an action. Leaves out series that did not grow. */
 async function growth(what: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = seriesOf((await scrape()).text);
   await what();
-  // A request is counted when its connection has finished it, a moment after the response arrives.
+  // A request is counted when its connection has finished it, a moment after the response has arrived.
   await new Promise((done) => setTimeout(done, 50));
   const after = seriesOf((await scrape()).text);
   const grown = [...after].map(([name, value]) => [name, value - (before.get(name) ?? 0)] as const);
@@ -59,7 +59,7 @@ describe('/metrics', () => {
     await call('/customers');
     const { status, headers, text } = await scrape();
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
-    // The format depends on the Accept header.
+    // The format of the metrics depends on the Accept field.
     expect(headers['vary']).toBe('accept');
     const families = parseMetrics(text);
     expect(families.size).toBeGreaterThan(Object.keys(METRICS).length);
@@ -159,7 +159,8 @@ describe('/metrics', () => {
     await inventive('warm');
     const before = await names();
     await inventive('again');
-    // Series of Node's open resources, by its few types, and of the top accounts come and go. A kind of garbage collection may be the first.
+    // Leaves out series that come and go: open resources of Node by type, top accounts, and kinds of garbage collection
+    // that have not occurred before.
     const others =
       /^nodejs_active_|^nodejs_gc_duration_seconds\w*\{.*kind="(incremental|major|minor|weakcb)"|flush|_top_account_/;
     const ours = [...(await names())].filter((name) => !others.test(name));
@@ -184,7 +185,7 @@ describeWithPrometheus('promtool', () => {
 });
 
 describe('the log', () => {
-  /** Returns the log line of the request with this ID. */
+  /** Returns the log line of the request with this ID, once it is written. */
   async function lineOf(id: string): Promise<Record<string, unknown>> {
     const find = () => gateway.logs().filter((line) => line['event'] === 'request' && line['request_id'] === id);
     await eventually('the line is written', () => find().length > 0);

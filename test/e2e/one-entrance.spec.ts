@@ -1,6 +1,6 @@
 /**
- * All requests pass the same checks on arrival. Responses are equal byte by byte, except for fields about the
- * connection. It does not matter whether our parser or Node reads the request, or whether it uses TLS or HTTP/2.
+ * All requests pass the same checks on arrival, whether our parser or Node reads them, and over TLS and HTTP/2.
+ * Responses are equal byte by byte, except for fields about the connection.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
@@ -27,9 +27,9 @@ const long = (length: number) => `/api/v1/open?q=${'x'.repeat(length - '/api/v1/
 
 interface Case extends EdgeRequest {
   readonly status: number;
-  /** Whether the request has a key with few scopes. */
+  /** Uses a key with few scopes. */
   readonly isNarrow?: boolean;
-  /** The ways that can carry such a request. All of them by default. */
+  /** Transports that can carry such a request. The default is all of them. */
   readonly ways?: readonly Way[];
 }
 
@@ -84,7 +84,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'OPTIONS that go nobody knows how far': { status: 400, ...options(['Max-Forwards', 'x']) },
 };
 
-/** Fields of a WebSocket handshake, which Node takes out of HTTP before the common checks. */
+/** Fields of a WebSocket handshake. Node handles handshakes separately from other requests. */
 const HANDSHAKE = [
   'Connection',
   'Upgrade',
@@ -103,7 +103,7 @@ const HANDSHAKES: Readonly<Record<string, Case>> = {
   'with a query that no URL has': { status: 400, target: '/api/v1/live?q=<b>' },
 };
 
-/** Preflights, which are cases of their own with CORS. */
+/** Preflights. They have their own table, because they need a CORS configuration. */
 const PREFLIGHTS: Readonly<Record<string, Case>> = {
   'a preflight': { status: 204, hasKey: false, ...options(preflight) },
   'a preflight of another page': {
@@ -127,7 +127,7 @@ const PREFLIGHTS: Readonly<Record<string, Case>> = {
 
 const OF_THE_CONNECTION = /^(date|connection|keep-alive|content-length|transfer-encoding|strict-transport-security)$/;
 
-/** Replaces what depends on the connection, listener, key or time. */
+/** Replaces values that depend on the connection, listener, key or time. */
 function normalize(text: string): string {
   return text
     .replaceAll(/https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::\d+)?/g, 'https://api.example.com')
@@ -147,7 +147,7 @@ function fieldsOf({ rawHeaders }: Answer): string[] {
   return lines;
 }
 
-/** Joins fields by lower-case name, sorted, for comparisons with HTTP/2. */
+/** Joins the values of each field under its lower-case name, for comparisons with HTTP/2. */
 function joined(lines: readonly string[]): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const line of lines.toSorted()) {
@@ -180,7 +180,7 @@ async function ask(edge: Edge, way: Way, request: Case): Promise<{ answer: Answe
   return { answer, exact: { ...rest, lines }, loose: { ...rest, lines: joined(lines) } };
 }
 
-/** Expects the same response over all ways. @returns the response over the first way. */
+/** Expects the same response over all transports. @returns the response over the first one. */
 async function expectSame(edge: Edge, request: Case): Promise<Answer> {
   const [firstWay = 'read by Node', ...others] = request.ways ?? WAYS;
   const first = await ask(edge, firstWay, request);
@@ -228,7 +228,7 @@ describe('the trace context', () => {
   });
   afterAll(() => edge.stop());
 
-  /** Returns the requests that the backend receives for a GET, a POST and a WebSocket handshake. */
+  /** Sends a GET, a POST and a WebSocket handshake. Returns the `traceparent` fields that the backend received. */
   async function tracesSeen(way: Way, fields: readonly string[]): Promise<unknown[]> {
     edge.answerWith(json({ ok: true }));
     await edge.ask(way, { fields });
@@ -264,7 +264,7 @@ describe('while the gateway drains', () => {
     }
   });
   afterAll(async () => {
-    // Kill them, because they would wait for the shutdown delay.
+    // Kills the programs, because they would wait for the shutdown delay.
     await Promise.all(programs().map(({ trailgate }) => trailgate.kill9()));
     await edge.stop();
   });

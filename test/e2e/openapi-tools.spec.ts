@@ -11,9 +11,9 @@ import { startReferenceDeployment, type ReferenceDeployment } from '../support/r
 
 const FOLDER = 'test/openapi-tools';
 const DOCUMENTS = ['public.json', 'admin.json', 'customers.openapi.yaml'];
-/** Seed of the generated requests. The default makes every run the same. */
+/** Seed of the generated requests. By default, every run generates the same ones. */
 const SEED = process.env['TRAILGATE_TEST_SEED'] ?? '1';
-/** Time limit of schemathesis for a phase. */
+/** Time limit of schemathesis for a phase, in seconds. */
 const MAX_SECONDS = '30';
 
 let deployment: ReferenceDeployment;
@@ -64,7 +64,7 @@ describeUnless(installPythonPackages(FOLDER))('schemathesis', () => {
     return run('.venv/bin/schemathesis', args, env);
   };
 
-  /** Shows what the tool found. Also fails if it made fewer than 100 checks. */
+  /** Fails with the findings of the tool, or if it made fewer than 100 checks. */
   const expectAllPassed = ({ code, output }: { code: number | null; output: string }): void => {
     expect({ code, found: code === 0 ? '' : output.slice(output.indexOf('= FAILURES =')) }).toEqual({
       code: 0,
@@ -80,8 +80,8 @@ describeUnless(installPythonPackages(FOLDER))('schemathesis', () => {
 
   it('finds no response of the admin API that the OpenAPI document lacks', async () => {
     const { adminUrl, adminToken } = deployment.gateway;
-    // After ten calls without the token in a minute, the admin API answers 429 instead of 401. admin-access.spec.ts
-    // covers every route.
+    // Skips checks without the token. After ten such calls in a minute, the admin API answers 429 instead of 401.
+    // admin-access.spec.ts covers every route.
     const more = ['--max-examples', '10', '--exclude-checks', 'ignored_auth,missing_required_header'];
     const result = await check('admin.json', adminUrl, adminToken, more);
     expectAllPassed(result);

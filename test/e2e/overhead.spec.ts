@@ -42,7 +42,7 @@ const ask = (path: string, method = 'GET') =>
 
 interface Times {
   readonly count: number;
-  /** Seconds. */
+  /** Sums of durations, in seconds. */
   readonly overhead: number;
   readonly whole: number;
   readonly upstream: number;
@@ -60,7 +60,7 @@ async function times(): Promise<Times> {
   };
 }
 
-/** Runs an action and returns the growth of the sums, once `count` requests have been counted. */
+/** Runs an action, and waits until `count` requests are counted. Returns the growth of the sums. */
 async function growth(count: number, what: () => Promise<unknown>): Promise<Times> {
   const before = await times();
   await what();

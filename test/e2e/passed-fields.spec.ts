@@ -1,4 +1,4 @@
-/** Header fields that the gateway passes on, drops or rewrites, over every way that a request can take. */
+/** Header fields that the gateway passes on, drops or rewrites, over every transport. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
 import { startEdge, WAYS, type Edge } from '../support/edge.js';

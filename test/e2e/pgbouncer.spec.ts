@@ -1,4 +1,4 @@
-/** Gateways behind PgBouncer in transaction mode. They need no session state of the server and leave none behind. */
+/** Gateways behind PgBouncer in transaction mode. They need no session state of the server, and leave none behind. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -15,7 +15,7 @@ import { writeConfig } from '../support/program-config.js';
 const GATEWAYS = 3;
 const POOL_SIZE = 2;
 const START_MS = 10_000;
-/** Number of restarts. For more, set TRAILGATE_TEST_RUNS=10. */
+/** Number of restarts. TRAILGATE_TEST_RUNS sets it. */
 const ROUNDS = Number(process.env['TRAILGATE_TEST_RUNS'] ?? 1);
 
 describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
@@ -54,7 +54,7 @@ describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
     const migrated = (all: RunningTrailgate[]) =>
       all.flatMap(({ logs }) => logs().filter(({ event }) => event === 'migrated'));
     let running = await startAll();
-    // Two of them waited for the one that created the tables.
+    // One gateway created the tables, and the two others waited.
     expect(migrated(running)).toHaveLength(1);
     expect((await running[0]!.admin.createAccount()).id).toMatch(/^acc_/);
     for (let round = 0; round < ROUNDS; round++) {

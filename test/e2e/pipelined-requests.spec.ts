@@ -1,4 +1,4 @@
-/** Pipelined requests: several on a connection, without waiting for the responses (RFC 9112 section 9.3.2). */
+/** Pipelined requests: several on one connection, sent without waiting for responses (RFC 9112 section 9.3.2). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect } from 'node:net';
 import { eventually } from '../support/processes.js';
@@ -8,7 +8,7 @@ const SLOW_MS = 100;
 
 let gateway: Proxied;
 let head: string;
-/** Events at the backend in order: beginnings and ends of requests. */
+/** Starts and ends of requests at the backend, in order. */
 let events: string[];
 beforeAll(async () => {
   gateway = await startProxied();

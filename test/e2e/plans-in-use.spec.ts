@@ -23,7 +23,7 @@ const linesOf = ({ logs }: RunningTrailgate, event: string) => logs().filter((li
 const outcomes = (trailgate: RunningTrailgate) =>
   trailgate.logs().filter(({ event }) => event === 'config_changed' || event === 'config_refused');
 
-/** Makes a change. @returns the next log line that accepts or refuses a configuration. */
+/** Makes a change. @returns the next log line about an accepted or refused configuration. */
 async function nextOutcome(
   trailgate: RunningTrailgate,
   change: () => void,

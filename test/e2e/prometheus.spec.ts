@@ -1,4 +1,4 @@
-/** A real Prometheus answers the questions of docs/metrics.md with the queries there, over several processes. */
+/** A real Prometheus answers the questions of docs/metrics.md with the queries of that page, for several processes. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { METRICS } from '../../src/platform/metrics.js';
@@ -14,21 +14,24 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
 const PAGE = readFileSync('docs/metrics.md', 'utf8');
-/** Number of top accounts that metrics name. */
+/** Number of top accounts in metrics. */
 const TOP = 2;
 /** Number of processes of the second node. */
 const WORKERS = 2;
-/** Response time of the slow backend. Far longer than the overhead of the gateway, even on a busy machine. */
+/**
+ * Response time of the slow backend, in milliseconds. Much longer than the overhead of the gateway, even on a busy
+ * machine.
+ */
 const BACKEND_MS = 2_000;
-/** Cost of a request that its backend refuses and that is refunded. */
+/** Cost of the request that the backend fails and the gateway refunds. */
 const COST = 7;
-/** Requests that reach no backend and are refunded, at a cost of one each. */
+/** Number of requests that reach no backend. Each is refunded a cost of one. */
 const UNREACHED = 2;
 /** Longer than the maximum staleness of a key while the bus is silent. */
 const SILENT_MS = 11_000;
 const NOBODY = 'http://127.0.0.1:9';
 
-/** The Grafana dashboard in deploy/grafana. */
+/** Grafana dashboard of deploy/grafana. */
 const board = JSON.parse(readFileSync('deploy/grafana/board.json', 'utf8')) as {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
 };
@@ -50,11 +53,14 @@ describeWithPrometheus('with Prometheus', () => {
     let database: FreshDatabase;
     let backend: Backend;
     let prometheus: PrometheusServer;
-    /** Two nodes share their stores, and the second one has several processes. A third node rarely writes its usage. */
+    /**
+     * Two nodes share their stores, and the second one has several workers. The third has its own store and rarely
+     * writes usage.
+     */
     let one: RunningTrailgate;
     let two: RunningTrailgate;
     let alone: RunningTrailgate;
-    /** Accounts that have used nine tenths, half, and little of their monthly limit. */
+    /** Accounts that have used 90 %, 50 % and 10 % of their monthly limit. */
     let near: Account;
     let half: Account;
     let far: Account;
@@ -84,7 +90,7 @@ describeWithPrometheus('with Prometheus', () => {
       };
       const env = { ...clock.env, REDIS_URL: redis.url, DATABASE_URL: database.url };
       const shared = { backend: backend.url, config, env };
-      // A node reads the accounts nearest to their limits at its start, and rarely after that.
+      // Restarts the node, because it reads the accounts nearest to their limits at its start and rarely after that.
       one = await startTrailgate(shared);
       [near, half, far] = await Promise.all([newCaller('small', 18), newCaller('small', 10), newCaller('small', 2)]);
       await one.stop();
@@ -94,7 +100,7 @@ describeWithPrometheus('with Prometheus', () => {
       ]);
       two = await startTrailgate({ ...shared, args: ['--workers', String(WORKERS)] });
       prometheus = await startPrometheus({ one: one.adminUrl, two: two.adminUrl, alone: alone.adminUrl });
-      // Prometheus sees a first event as an increase only after it has scraped the 0.
+      // Prometheus sees a first event as an increase only if it has scraped the 0 before.
       await prometheus.scraped();
       await causeEvents();
       await prometheus.scraped(2);
@@ -106,11 +112,11 @@ describeWithPrometheus('with Prometheus', () => {
       clock.close();
     });
 
-    /** An account that is refused nine times. */
+    /** Account that is refused nine times. */
     let busy: Account;
     const changed = () => expressionsFor('alert: a changed configuration was refused');
 
-    /** Causes all events that the queries ask for. */
+    /** Causes all events that the queries ask about. */
     async function causeEvents(): Promise<void> {
       for (const query of changed().slice(0, 2)) expect(await prometheus.query(query)).toEqual([]);
       writeFileSync(alone.configPath, `${readFileSync(alone.configPath, 'utf8')}\nnothing: here\n`);
@@ -142,7 +148,7 @@ describeWithPrometheus('with Prometheus', () => {
     }
     const valueOf = (samples: readonly Sample[], labels: Readonly<Record<string, string>>): number | undefined =>
       samples.find((sample) => Object.entries(labels).every(([name, value]) => sample.labels[name] === value))?.value;
-    /** Repeats a query until its result satisfies the condition. The error has the last result. */
+    /** Repeats a query until `isThere` accepts its result. The error has the last result. */
     async function answer(expression: string, isThere: (samples: readonly Sample[]) => boolean): Promise<Sample[]> {
       let samples: Sample[] = [];
       await eventually(expression, async () => {
@@ -200,13 +206,13 @@ describeWithPrometheus('with Prometheus', () => {
 
     it('show the refunded cost, not the number of refunded requests', async () => {
       const [expression = ''] = expressionsFor('cost that was refunded');
-      // On a busy machine Redis may take longer than a refund waits for it.
+      // Counts failed refunds, too, because Redis may be too slow for a refund on a busy machine.
       const { text } = await send(`${one.adminUrl}/metrics`);
       const [done = 0, failed = 0] = ['done', 'failed'].map((outcome) =>
         Number(text.split(`\ntrailgate_quota_refunded_cost_total{outcome="${outcome}"} `)[1]?.split('\n')[0]),
       );
       expect(done + failed).toBe(3 * COST + UNREACHED);
-      // Prometheus extrapolates beyond its first and last samples.
+      // Prometheus extrapolates beyond its first and last sample.
       const samples = await answer(expression, (now) => (valueOf(now, { outcome: 'done' }) ?? 0) >= done - 1);
       expect(valueOf(samples, { outcome: 'done' })).toBeLessThanOrEqual(done * 2);
       expect(valueOf(samples, { outcome: 'failed' })).toBeLessThanOrEqual(failed * 2);
@@ -216,7 +222,7 @@ describeWithPrometheus('with Prometheus', () => {
       const [expression = ''] = expressionsFor('length of the queue of usage');
       const before = `trailgate_usage_queue_length{instance="alone"}`;
       await answer(before, ([sample]) => (sample?.value ?? 0) >= 2);
-      // The other nodes have written theirs.
+      // The other nodes have written all usage.
       await answer('sum(trailgate_usage_queue_length{instance!="alone"})', ([sample]) => sample?.value === 0);
       const [all] = await prometheus.query(expression);
       expect(all?.value).toBe((await prometheus.query(before))[0]?.value);
@@ -251,7 +257,7 @@ describeWithPrometheus('with Prometheus', () => {
       const [others = ''] = expressionsFor('what all others have used together');
       expect(await prometheus.query(others)).toEqual([{ labels: {}, value: 2 }]);
       expect(JSON.stringify(usedNow)).not.toContain(far.id);
-      // Both nodes report the account, and it counts once.
+      // Both nodes report the account, but the query counts it once.
       const both = `count(trailgate_quota_top_account_used{account_id="${near.id}"})`;
       await answer(both, (samples) => samples[0]?.value === 2);
 
@@ -264,10 +270,10 @@ describeWithPrometheus('with Prometheus', () => {
     });
 
     it('show the accounts refused most and by which policy, over all processes of all nodes', async () => {
-      // Create it only now, or it would be the account nearest to its limit.
+      // Creates the account only now. It would otherwise be the account nearest to its limit.
       const spent = await newCaller('small', 23);
       const [expression = ''] = expressionsFor('who is refused most');
-      // Each part may be scraped, and summed up, at another time than the others.
+      // Waits for both values, because the processes are scraped at different times.
       const samples = await answer(
         expression,
         (now) => valueOf(now, { account_id: busy.id }) === 9 && valueOf(now, { account_id: spent.id }) === 3,
@@ -287,7 +293,7 @@ describeWithPrometheus('with Prometheus', () => {
       for (const { labels, value } of counts) {
         expect(allowed.map(({ name }) => name)).toContain(labels['__name__']);
         const isRefusals = labels['__name__'] === METRICS.topAccountRefusals.name;
-        // Each process of a node with workers has its own top accounts.
+        // Each worker of a node has its own top accounts.
         const most = labels['instance'] === 'two' ? WORKERS * TOP + 1 : TOP + 1;
         expect(value).toBeLessThanOrEqual(isRefusals ? most * 4 : TOP + 1);
       }
@@ -321,7 +327,7 @@ describeWithPrometheus('with Prometheus', () => {
       await answer(staleness, ([{ value = 0 } = { value: 0 }]) => value >= 9.5 && value <= 10);
       redis.resume();
       await answer(`absent(${since})`, ({ length }) => length > 0);
-      // By then all earlier reads have been repeated.
+      // Moves the clock far enough that all earlier reads have been repeated.
       clock.runAhead(2 * SILENT_MS);
       await answer(staleness, ([sample]) => (sample?.value ?? NaN) <= 3);
     });

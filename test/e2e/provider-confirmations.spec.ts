@@ -1,4 +1,7 @@
-/** Identity confirmation by a new sign-in at a real identity provider, and members with no means of confirmation. */
+/**
+ * Identity confirmation by signing in again at a real identity provider. Also covers members with no means of
+ * confirmation.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { IdentityProvider } from '../support/identity-provider.js';
@@ -35,7 +38,7 @@ describe('at an identity provider', () => {
       expect(await create()).toEqual([201, undefined]);
       world.running.clock.advance(11 * MINUTE_MS);
       expect(await create()).toEqual([403, ['oidc']]);
-      // The clock of the provider has not moved.
+      // Sets our clock back, because the clock of the provider has not moved.
       world.running.clock.advance(-11 * MINUTE_MS);
       const confirmedAt = world.running.clock.now() - 11 * MINUTE_MS;
       await world.database.db.updateTable('member_session').set({ confirmed_at: confirmedAt }).execute();

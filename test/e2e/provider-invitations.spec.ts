@@ -1,4 +1,4 @@
-/** Invitations accepted at a real identity provider: once, and only by an identity with the verified address. */
+/** Invitations accepted by signing in at a real identity provider: once, and only with the verified address. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { IdentityProvider } from '../support/identity-provider.js';

@@ -85,7 +85,7 @@ describe('from a configured address', () => {
       await eventually('the backend has it', () => gateway.backend.requests.length === 1);
       expect(forwardedFor(gateway)).toBe('203.0.113.7');
     }
-    // A request with a body, which Node reads.
+    // Sends a request with a body, which Node's parser reads.
     gateway.backend.requests.length = 0;
     socket.write(
       `PUT /api/v1/files/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nContent-Length: 2\r\n\r\nab`,

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment.stop());
 
-/** Returns the paths of the objects in a document for which a condition holds. */
+/** Returns the paths of all objects in a document for which `holds` returns true. */
 function placesOf(document: unknown, holds: (object: Json) => boolean): string[] {
   const places: string[] = [];
   const walk = (value: unknown, path: string): void => {

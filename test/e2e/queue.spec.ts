@@ -1,4 +1,4 @@
-/** Limits on backend connections, on the queue for them (length and wait), and on the share of one account. */
+/** Limits on backend connections, on the length and duration of the queue for them, and on the share of one account. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { quietMsSince } from '../support/machine-time.js';
@@ -11,7 +11,7 @@ const FIRST_BYTE_MS = 1_500;
 
 let gateway: Proxied;
 let held: ServerResponse[];
-/** A key of another account. */
+/** Secret of another account. */
 let other: string;
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ async function timed<T>(work: Promise<T>): Promise<[T, number, number]> {
 const requestLines = () => gateway.trailgate.logs().filter(({ event }) => event === 'request');
 
 describe('one account', () => {
-  /** Starts uploads that send one byte and never end. `end(from)` aborts those from that index on. */
+  /** Starts uploads that send one byte and never end. `end(from)` aborts the uploads from that index on. */
   function slowUploads(count: number): { end(from?: number): void } {
     const requests = Array.from({ length: count }, () => {
       const request = open(`${gateway.url}/files/slow`, {
@@ -96,11 +96,11 @@ describe('one account', () => {
     expectProblem(refused, 'too_many_concurrent_requests');
     expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
     expect(quietMs).toBeLessThan(FIRST_BYTE_MS);
-    // The queued ones first: they would be sent as soon as the others free their connections.
+    // Ends the queued uploads first. They would be sent as soon as the others free their connections.
     uploads.end(4);
     await eventually('nobody waits', () => uploadsOver() === 22);
     uploads.end();
-    // The four that reached the backend count. The two queued ones and the refused request do not.
+    // The four uploads that reached the backend count. The two queued ones and the refused request do not.
     await eventually('all are over', () => uploadsOver() === 26);
     await eventually('they are counted so', async () => (await used()) === before + 4);
   });
@@ -167,7 +167,7 @@ describe('a service whose connections are all in use', () => {
       answers[index]?.end('ok');
     }
     expect((await Promise.all([first, ...waiting])).map(({ status }) => status)).toEqual([200, 200, 200]);
-    // In order, and without the refused request.
+    // The requests arrive in order, without the refused one.
     expect(full.backend.requests.map(({ url }) => url)).toEqual(['/open?1', '/open?2', '/open?3']);
     const { windows } = (await full.send('/usage')).json<{ windows: { used: number }[] }>();
     expect(windows[0]?.used).toBe(3);

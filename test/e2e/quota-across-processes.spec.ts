@@ -1,4 +1,4 @@
-/** Gateways that share one Redis together admit exactly the limit. */
+/** Gateways that share one Redis admit exactly the limit together. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';

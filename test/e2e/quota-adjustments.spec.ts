@@ -1,6 +1,6 @@
 /**
- * Changes of plan and key limits, and the adjustments grant, set and reset, are active on every gateway in under a
- * second. Tested on the embedded store, and on two gateways that share Redis and PostgreSQL.
+ * Changes of plans and key limits, and the adjustments grant, set and reset, apply on every gateway in under a second.
+ * Tested on the embedded store, and on two gateways that share Redis and PostgreSQL.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
@@ -40,7 +40,7 @@ function suite(gateways: () => readonly RunningTrailgate[]): void {
   const admin = () => gateways()[0]!.admin;
   const callOn = (running: RunningTrailgate, path = '/customers') =>
     send(`${running.gatewayUrl}/api/v1${path}`, { agent, headers: { Authorization: `Bearer ${key.secret}` } });
-  /** Uses the gateways in turn. */
+  /** Sends each request to the next gateway in turn. */
   const call = () => callOn(gateways()[turn++ % gateways().length]!);
   const calls = async (count: number): Promise<number[]> => {
     const statuses: number[] = [];
@@ -51,7 +51,7 @@ function suite(gateways: () => readonly RunningTrailgate[]): void {
     admin().adjustQuota(account.id, { window: 'month', reason: 'test', ...input });
   const make = async (plan: string) => ({ account, key } = await admin().newKey(plan));
   const policy = (answer: Answer, name: string) => policiesOf(answer).find((each) => each.name === name);
-  /** Expects every gateway to report a change within a second and to keep reporting it. `/usage` costs nothing. */
+  /** Expects every gateway to report a change within a second, and to keep reporting it. `/usage` costs nothing. */
   async function inForce(isReported: (answer: Answer) => boolean): Promise<void> {
     const startedMs = performance.now();
     for (const running of gateways()) {

@@ -1,4 +1,7 @@
-/** Invalid or extreme limits, time zones and clocks lead to a clear error before anything runs or to an exact count. */
+/**
+ * Invalid limits and time zones cause a clear error before anything runs. Extreme limits and clocks are counted
+ * exactly.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -77,7 +80,7 @@ describe('a limit in the configuration', () => {
       { name: 'account-minute', q: 0, r: 0 },
       { name: 'account-month', q: 0, r: 0 },
     ]);
-    // Waiting does not help: no request ever fits.
+    // Waiting would not help, because no request ever fits.
     expect([answer.headers['retry-after'], answer.headers['x-should-retry']]).toEqual([undefined, 'false']);
     expect(await caller.used()).toEqual({ 'account-minute': 0, 'account-month': 0 });
     expect(backend.requests).toHaveLength(0);
@@ -131,7 +134,7 @@ describe('a time zone', () => {
 });
 
 describe('a system clock', () => {
-  /** Sends requests while the clock jumps. Returns how many were admitted after each jump, and the monthly usage. */
+  /** Sends requests while the clock jumps. Returns the number admitted after each jump, and the monthly usage. */
   async function admittedAfter(jumps: readonly number[]): Promise<{ admitted: number[]; used: number }> {
     clock.runAhead(0);
     const { account, key } = await gateway.admin.newKey('minute');

@@ -1,4 +1,4 @@
-/** Two gateways under load: one is killed, or Redis is emptied. Admitted requests stay counted, within bounds. */
+/** One of two gateways under load is killed, or Redis is emptied. Admitted requests stay counted, within bounds. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -13,12 +13,12 @@ import { SteadyLoad } from '../support/steady-load.js';
 
 const PER_SECOND = 150;
 const FLUSH_MS = 300;
-/** Time of a flush on a busy machine, in addition to the interval. */
+/** Additional time of a flush on a busy machine, in milliseconds. */
 const SLACK_MS = 500;
 /** Number of written requests from which a comparison is meaningful. */
 const ENOUGH = 30;
 const LIMIT = 1_000_000;
-// `closed`: a request that Redis could not count is not admitted, however busy this machine is.
+// With `closed`, no request is admitted that Redis could not count, however busy this machine is.
 const PLANS = { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } };
 
 describeWithOwnRedis('two gateways under load', () => {
@@ -52,7 +52,7 @@ describeWithOwnRedis('two gateways under load', () => {
     client.disconnect();
   }
 
-  /** Creates an account and starts load on both gateways. */
+  /** Creates an account, and starts a load on both gateways. */
   async function underLoad(): Promise<{ load: SteadyLoad; secret: string; used(): Promise<number> }> {
     const { account, key } = await first.admin.newKey('month');
     backend.requests.length = 0;
@@ -78,7 +78,7 @@ describeWithOwnRedis('two gateways under load', () => {
     await eventually('everything is written', async () => {
       return seriesOf((await send(`${first.adminUrl}/metrics`)).text).get('trailgate_usage_queue_length') === 0;
     });
-    // With Redis empty, the usage comes from the database.
+    // After the FLUSHALL, the usage comes from the database.
     await flushall();
     expect(await used()).toBe(counted);
     await startSecond();
@@ -90,7 +90,7 @@ describeWithOwnRedis('two gateways under load', () => {
 
   it('lose at most the counts of one flush interval when FLUSHALL runs under traffic', async () => {
     const { load, secret, used } = await underLoad();
-    /** Number of requests answered long enough before this time that their counts are written. */
+    /** Returns the number of requests answered long enough before this time that their counts are written. */
     const writtenBefore = (ms: number) =>
       load.samples.filter(({ status, atMs, tookMs }) => status === 200 && atMs + tookMs < ms - FLUSH_MS - SLACK_MS)
         .length;
@@ -102,7 +102,7 @@ describeWithOwnRedis('two gateways under load', () => {
     const [month] = policiesOf(await caller.get());
     const askedAtMs = performance.now();
     await load.stop();
-    // The response counts every request answered a flush interval earlier, and may count any sent before it.
+    // The response counts all requests answered a flush interval earlier. It may count any sent before it.
     const known = LIMIT - month!.r - 1;
     expect(known).toBeGreaterThanOrEqual(writtenBefore(emptiedAtMs));
     expect(known).toBeLessThanOrEqual(load.samples.filter(({ atMs }) => atMs < askedAtMs).length);
@@ -110,7 +110,7 @@ describeWithOwnRedis('two gateways under load', () => {
     const lost = backend.requests.length - (await used());
     const interval = load.between(emptiedAtMs - FLUSH_MS - SLACK_MS, emptyAtMs).length;
     expect(lost).toBeLessThanOrEqual(interval);
-    // Negative only if Redis missed its deadline on a busy machine: it may then have counted refused requests.
+    // Negative only if Redis missed its deadline on a busy machine. It may then have counted refused requests.
     const answered = load.samples.filter(({ status }) => status === 200).length;
     expect(lost).toBeGreaterThanOrEqual(answered - load.samples.length);
     caller.close();

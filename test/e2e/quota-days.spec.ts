@@ -7,7 +7,7 @@ import { Caller, policiesOf } from '../support/rate-limit.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
 const ZONE = 'America/New_York';
-/** The day on which the clocks go back. It has 25 hours. */
+/** Day on which the clocks go back. It has 25 hours. */
 const DAY = DateTime.fromISO('2026-11-01T00:00:00', { zone: ZONE });
 const NEXT = DAY.plus({ days: 1 });
 const HOUR_MS = 3_600_000;

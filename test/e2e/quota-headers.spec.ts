@@ -1,4 +1,4 @@
-/** Every response has correct rate limit fields. Those of a backend are removed. */
+/** Every response has correct rate limit fields. Rate limit fields of a backend are removed. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import type { ApiKeyWithSecret } from '../support/admin.js';
@@ -43,7 +43,7 @@ const secondsLeftInMonth = (): number => {
   return (Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - now.getTime()) / 1_000;
 };
 
-/** Expects Retry-After in whole seconds, no earlier than the reset of the policy. */
+/** Expects Retry-After in whole seconds, and not before the reset of the policy. */
 function expectRetryAfter(answer: Answer, policy: string): void {
   expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   const { t } = policiesOf(answer).find(({ name }) => name === policy)!;
@@ -94,7 +94,7 @@ it('a used-up month gets 429 quota_exceeded, not retryable, with the reset in th
   const [, reset = ''] =
     /^Account (?:\S+) has used 5 of 5 requests this month\. It resets at (\S+)\.$/.exec(detail) ?? [];
   expect(detail).toContain(account.id);
-  // The month ends at the account's midnight.
+  // The month ends at midnight in the time zone of the account.
   const end = DateTime.now().setZone(account.time_zone).plus({ months: 1 }).startOf('month');
   expect(reset).toBe(end.toISO({ suppressMilliseconds: true }));
   expect(refused.json()['resets_at']).toBe(reset);
@@ -130,7 +130,7 @@ describe('Retry-After is never longer than an hour', () => {
     expect([refused.status, refused.json()['code']]).toEqual([429, 'quota_exceeded']);
     expect(refused.headers['retry-after']).toBeUndefined();
     expect(refused.json()['retry_after']).toBeUndefined();
-    // The client library ky reads it as Retry-After if that is missing.
+    // The field is absent, because the client library ky would use it in place of Retry-After.
     expect(refused.headers['x-ratelimit-reset']).toBeUndefined();
     expect(refused.headers['x-should-retry']).toBe('false');
     expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '0' });
@@ -186,7 +186,7 @@ it('every response to a valid key lists all policies, and X-RateLimit describes 
       'x-ratelimit-reset': String(tightest!.t),
     });
   }
-  // The 502 cost nothing, and its own fields already show that.
+  // The 502 cost nothing, as the fields of that response already show.
   expect(answers.map((answer) => policiesOf(answer)[0]!.r)).toEqual([59, 59, 58, 58, 58]);
 });
 

@@ -1,9 +1,9 @@
 /**
  * Limits change while a hundred clients send requests, and exactly the allowed number is admitted. TRAILGATE_TEST_RUNS
- * sets the number of runs (default 2), TRAILGATE_TEST_SEED repeats them.
+ * sets the number of runs (default 2), and TRAILGATE_TEST_SEED repeats them.
  *
- * "Allowed" means: an account that requests more than its limit is admitted up to the highest limit in force so far. A
- * raise admits the difference and no more. A limit below the usage admits nothing and keeps the usage.
+ * An account that requests more than its limit is allowed the highest limit in force so far. A raise admits the
+ * difference and no more. A limit below the usage admits nothing, and keeps the usage.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -19,7 +19,7 @@ const RUNS = Number(process.env['TRAILGATE_TEST_RUNS'] ?? 2);
 const SEED = Number(process.env['TRAILGATE_TEST_SEED'] ?? Date.now() % 1_000_000);
 const CLIENTS = 100;
 
-/** Limits of the plans, from the lowest to the highest. */
+/** Limits of the plans in ascending order. */
 const LIMITS = [60, 150, 260, 380];
 const TOP = LIMITS.length - 1;
 const GRANT = 30;
@@ -33,12 +33,15 @@ const PLANS = Object.fromEntries(
 
 interface Change {
   readonly level: number;
-  /** How long the previous plan stays in force, in milliseconds. */
+  /** Time that the previous plan stays in force, in milliseconds. */
   readonly afterMs: number;
 }
 
 const change = (level: fc.Arbitrary<number>) => fc.record({ level, afterMs: fc.nat(350) });
-/** Even runs only raise limits, odd runs change to any plan. Every run then ends with the highest plan. */
+/**
+ * Changes of even and odd runs. Even runs only raise limits, and odd runs change to any plan. Every run then ends with
+ * the highest plan.
+ */
 const CHANGES = [
   fc.tuple(change(fc.constant(1)), change(fc.constant(2))),
   fc.tuple(change(fc.constant(2)), change(fc.nat(1)), change(fc.nat(TOP - 1))),
@@ -58,7 +61,9 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
   });
   afterAll(async () => void (await Promise.all(gateways.map((gateway) => gateway.stop()))));
 
-  /** Plays the changes under load, checks after each, and at the end that the highest limit is used up exactly. */
+  /**
+   * Changes plans under load, and checks after each change. Expects the highest limit to be used up exactly at the end.
+   */
   async function play(window: 'month' | 'minute', changes: readonly Change[]): Promise<void> {
     const { admin } = gateways[0]!;
     const { account, key } = await admin.newKey(`${window}-0`);
@@ -78,7 +83,7 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
       await admin.updateAccount(account.id, { plan: `${window}-${level}` });
       if (isLower) await expectHeldBelow(limit, secrets[0]!);
     }
-    // Monthly limits accept grants. Two operators add one at the same time.
+    // Adds two grants at the same time. Only monthly limits accept grants.
     const granted = window === 'month' ? 2 * GRANT : 0;
     if (granted > 0) await Promise.all([1, 2].map(() => admin.adjustQuota(account.id, GRANTED)));
     const allowed = highest + granted;
@@ -86,14 +91,14 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
     await sleep(300);
     await crowd.stop();
     await expectUsedUp(window, secrets[0]!, crowd, allowed);
-    // Lowered once more: the usage is kept, and remaining is 0, not negative.
+    // Lowers the limit once more. The usage stays, and remaining is 0, not negative.
     await admin.updateAccount(account.id, { plan: `${window}-0` });
     const { windows } = await admin.usage(account.id);
     const lowered = { policy: `account-${window}`, limit: LIMITS[0]! + granted, used: allowed, remaining: 0 };
     expect(windows).toMatchObject([lowered]);
   }
 
-  /** Waits until a lowered limit is in force, and expects that no more is admitted than it leaves. */
+  /** Waits until a lowered limit is in force. Expects that no more requests are admitted than it leaves. */
   async function expectHeldBelow(limit: number, secret: string): Promise<void> {
     for (const { gatewayUrl } of gateways) {
       const caller = new Caller(gatewayUrl, secret);
@@ -101,7 +106,7 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
       await eventually('it is in force', inForce);
       caller.close();
     }
-    // Requests admitted just before reach the backend.
+    // Lets requests that were admitted just before reach the backend.
     await sleep(250);
     const used = backend.requests.length;
     await sleep(250);
@@ -109,7 +114,8 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
   }
 
   async function expectUsedUp(window: string, secret: string, crowd: Crowd, allowed: number): Promise<void> {
-    // `closed` refuses if Redis misses its deadline on a busy machine. A count that Redis made anyway is refunded.
+    // `closed` refuses requests if Redis misses its deadline on a busy machine. If Redis counted them anyway, they are
+    // refunded.
     const others = Object.entries(crowd.statuses).filter(([status]) => status !== '429' && status !== '503');
     expect({ arrived: backend.requests.length, others }).toEqual({ arrived: allowed, others: [['200', allowed]] });
     expect(crowd.of(429)).toBeGreaterThan(0);

@@ -11,7 +11,7 @@ import { Caller, policiesOf } from '../support/rate-limit.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
 const LIMIT = 2;
-/** Retry-After can be a little longer than the time to the reset, so that clients spread out, but never shorter. */
+/** Maximum random delay that Retry-After adds to the time to the reset, so that clients spread out. */
 const JITTER_SECONDS = 60;
 
 let backend: Backend;
@@ -35,7 +35,7 @@ afterAll(async () => {
   clock.close();
 });
 
-/** Returns the account of a zone and billing day. Creates it on first use. */
+/** Returns the account of a time zone and billing day. Creates it on first use. */
 async function accountOf({ zone, billingDay }: TableMonth): Promise<{ accountId: string; caller: Caller }> {
   const name = `${zone} ${billingDay}`;
   const known = callers.get(name);
@@ -66,7 +66,7 @@ async function expectBegun(month: TableMonth): Promise<void> {
   ]);
 }
 
-/** Expects one more request, and then a refusal, a millisecond before the month ends. */
+/** Expects one more request to be admitted a millisecond before the month ends, and the next to be refused. */
 async function expectUsedUp(month: TableMonth): Promise<void> {
   const { caller, accountId } = await accountOf(month);
   const last = { name: 'account-month', q: LIMIT, w: (month.endMs - month.startMs) / 1_000, r: 0, t: 1 };
@@ -85,7 +85,7 @@ async function expectUsedUp(month: TableMonth): Promise<void> {
   expect((await caller.get('/usage')).json()['windows']).toEqual([window]);
 }
 
-/** Checks the start and the end of each month, in chronological order. */
+/** Checks the start and the end of each month in chronological order. */
 async function checkMonths(months: readonly TableMonth[]): Promise<void> {
   expect(months.length).toBeGreaterThan(40);
   const moments = months

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => backend.stop());
 
-/** Returns the end of the current month, computed with luxon. */
+/** Returns the end of the current month, computed with Luxon. */
 function endOfMonth(zone: string, billingDay: number): DateTime {
   const now = DateTime.now().setZone(zone);
   const startOf = (month: DateTime) => month.set({ day: Math.min(billingDay, month.daysInMonth ?? 28) }).startOf('day');

@@ -1,4 +1,4 @@
-/** An account gets one notice when its month is nearly used up and one when it is, however many gateways notice it. */
+/** An account gets one notice when its month is nearly used up and one when it is, however many gateways notice. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithPostgres, describeWithRedis } from '../support/describe-with.js';
@@ -34,14 +34,14 @@ const eventsOf = async ({ admin }: SharedTrailgate, accountId: string): Promise<
     ({ type }) => type === 'quota.threshold_reached',
   );
 
-/** Returns the thresholds of the notices, oldest first, after flushes that could repeat them. */
+/** Waits for `count` notices, and for flushes that could repeat them. Returns their thresholds, oldest first. */
 async function noticesOf(gateway: SharedTrailgate, accountId: string, count: number): Promise<unknown[]> {
   await eventually(`${count} notices`, async () => (await eventsOf(gateway, accountId)).length >= count);
   await sleep(3 * FLUSH_MS);
   return (await eventsOf(gateway, accountId)).map(({ data }) => data['threshold_percent']).toReversed();
 }
 
-/** Returns the thresholds that all gateways logged for the account, in ascending order. */
+/** Returns the thresholds that the gateways have logged for the account, in ascending order. */
 const loggedOf = (gateways: readonly SharedTrailgate[], accountId: string): unknown[] =>
   gateways
     .flatMap((gateway) => gateway.logs())
@@ -122,7 +122,7 @@ describe('quota notices on the embedded stores', () => {
     const caller = new Caller(before.gatewayUrl, key.secret);
     await caller.burst(85);
     caller.close();
-    // Shutdown writes the notices that are due.
+    // The shutdown writes the notices that are due.
     await before.stop();
     const { dataDir, adminToken } = before;
     const after = await startTrailgate({ backend: backend.url, config: CONFIG, dataDir, adminToken });

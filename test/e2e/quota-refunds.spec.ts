@@ -1,4 +1,4 @@
-/** A request that fails through a fault of the gateway or the backend costs nothing, in any window, on either store. */
+/** A request that fails because of the gateway or the backend costs nothing in any window, with both counter stores. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   json,
@@ -17,7 +17,7 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 const COST = 5;
 const PLAN = { key: { minute: 1_000, month: 5_000 }, account: { minute: 2_000, month: 10_000 } };
 
-/** Services, each at a path of its name: `told` runs `handler`, the others are unreachable or misbehave. */
+/** Services, each at the path of its name. `told` runs `handler`, and the others are unreachable or misbehave. */
 const SERVICES = ['told', 'dead', 'reset', 'garbage', 'silent'] as const;
 
 function suite(redis: boolean): void {

@@ -1,4 +1,4 @@
-/** Usage counts survive a restart: all of them after a clean one, all but the last flush interval after a kill. */
+/** Usage counts survive a restart. A clean one keeps all of them, and a kill loses at most the last flush interval. */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend, type BackendHandler } from '../support/backend.js';
 import { sleep } from '../support/processes.js';
@@ -6,7 +6,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
 
 const FLUSH_MS = 200;
-/** Time of a flush on a busy machine, in addition to the interval. */
+/** Additional time of a flush on a busy machine, in milliseconds. */
 const SLACK_MS = 400;
 
 let backend: Backend;

@@ -1,4 +1,4 @@
-/** The minute is a sliding window: no 60 seconds contain more than the limit, and refused requests cost nothing. */
+/** The minute limit is a sliding window. No 60 seconds admit more than the limit, and refused requests cost nothing. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { reportSkipped } from '../support/describe-with.js';
@@ -17,7 +17,7 @@ const STORES = redisIsAvailable() ? ['the process', 'Redis'] : ['the process'];
 if (!redisIsAvailable()) reportSkipped('refusals of a minute, in Redis', 'needs Redis');
 
 let backend: Backend;
-/** Times at which requests reached the backend, on the clock of the test. */
+/** Times at which requests reached the backend, on the test clock. */
 let arrivals: number[] = [];
 let nowMs = Date.parse('2026-11-12T10:00:00Z');
 beforeAll(async () => {
@@ -41,7 +41,8 @@ it.each(STORES)('requests refused by the minute limit do not count in the month,
   await gateway.stop();
 });
 
-// Redis scripts use the server's clock, so the histories of test/contract cover this guarantee for Redis.
+// Uses counters in the process, because Redis scripts use the server's clock. The histories of test/contract cover
+// Redis.
 it('no 60 seconds admit more than the limit, with bursts and steady calls across the edge of a minute', async () => {
   const clock = new TurnedClock();
   clock.stopAt(nowMs);
@@ -60,7 +61,7 @@ it('no 60 seconds admit more than the limit, with bursts and steady calls across
   clock.close();
   const spansOfOneTooMany = arrivals.slice(LIMIT).map((last, first) => last - (arrivals[first] ?? 0));
   expect(Math.min(...spansOfOneTooMany)).toBeGreaterThanOrEqual(MINUTE_MS);
-  // The window does slide: a minute after the first burst, the full limit is available again.
+  // The window slides. The full limit is available again a minute after the first burst.
   expect(arrivals).toHaveLength(2 * LIMIT);
   expect(Math.min(...spansOfOneTooMany)).toBeLessThan(MINUTE_MS + 2_500);
 });

@@ -6,7 +6,7 @@ import { eventually, freePort } from '../support/processes.js';
 import { startTrailgate } from '../support/program.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
-// Worker processes take a while to start, but the listener for probes is up at once.
+// Uses workers, because they take a while to start while the listener for probes is up at once.
 describeWithRedis('/readyz with worker processes', () => {
   it('answers 503 while they start, and the gateway accepts the first request after it answers 200', async () => {
     const [adminPort, gatewayPort] = [await freePort(), await freePort()];

@@ -7,18 +7,18 @@ import type { Json } from '../support/program-config.js';
 import { startTrailgate, runTrailgate, type RunningTrailgate } from '../support/program.js';
 import { realDocument } from '../support/real-documents.js';
 
-/** Scopes of a service whose document names none that can be used. */
+/** Scopes for a service whose document has no usable ones. */
 const SCOPES = 'scopes: { read: [api:read], write: [api:write] }';
 const MAX_LINES = 5;
 
 interface Row {
   readonly document: string;
-  /** Path after the origin of the target. */
+  /** Path that follows the origin of the target. */
   readonly prefix?: string;
-  /** Lines of the service in `gateway.yaml`, in addition to those of its targets and its document. */
+  /** Lines of the service in `gateway.yaml`, without those of its targets and its document. */
   readonly lines: readonly string[];
   readonly operations: number;
-  /** Part of each warning of `trailgate check`. */
+  /** Expected substring of each warning of `trailgate check`. */
   readonly warnings: readonly string[];
 }
 
@@ -64,7 +64,7 @@ describe.each(ROWS)('the OpenAPI document of $document', ({ document, prefix = '
   });
 
   it('passes `trailgate check` with at most five lines of configuration and only the expected warnings', async () => {
-    // Two more lines name the targets and the document.
+    // Two more lines configure the targets and the document.
     expect(lines.length + 2).toBeLessThanOrEqual(MAX_LINES);
     const { code, stdout } = await runTrailgate(['check', '--json', '--config', trailgate.configPath]);
     const checked = JSON.parse(stdout) as { operations: unknown[]; warnings: { message: string }[] };

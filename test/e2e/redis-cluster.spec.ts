@@ -1,4 +1,4 @@
-/** Gateways on one Redis Cluster together admit exactly the limit, whichever slot an account is in. */
+/** Gateways on one Redis Cluster admit exactly the limit together, whichever hash slot an account is in. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';

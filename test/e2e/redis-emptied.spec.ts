@@ -1,6 +1,6 @@
 /**
- * Redis is emptied in the middle of a burst on two gateways. They know what they admitted, so no monthly usage is lost.
- * Only counts that a single gateway knew are lost, if that gateway is killed in the same second.
+ * Redis is emptied during a burst on two gateways. They know what they admitted, so no monthly usage is lost. Counts
+ * that only one gateway knew are lost only if that gateway is killed in the same second.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
@@ -17,10 +17,12 @@ const PER_SECOND = 200;
 /** Long, so that most of a burst would be lost if the gateways did not restore it. */
 const FLUSH_MS = 1_500;
 const SLACK_MS = 500;
-/** Number of times Redis is emptied in each burst. The second comes before every gateway has noticed the first. */
+/**
+ * Number of times that Redis is emptied in each burst. Repeated times come before every gateway has noticed the first.
+ */
 const EMPTIED = [1, 3, 1, 3];
 const LIMIT = 1_000_000;
-// `closed`: a request that Redis could not count is not admitted, however busy this machine is.
+// With `closed`, no request is admitted that Redis could not count, however busy this machine is.
 const PLANS = { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } };
 
 describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
@@ -53,7 +55,9 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
   const usedBy = async (accountId: string) => (await first.admin.usage(accountId)).windows[0]?.used ?? NaN;
   const ok = (samples: readonly Sample[]) => samples.filter(({ status }) => status === 200).length;
 
-  /** Sends requests with one key to both gateways during `meanwhile`. Expects the usage to be what was admitted. */
+  /**
+   * Sends requests with one key to both gateways during `meanwhile`. Expects the usage to equal the admitted requests.
+   */
   async function expectNoUsageLost(meanwhile: () => Promise<void>): Promise<void> {
     const { account, key } = await first.admin.newKey('month');
     backend.requests.length = 0;
@@ -67,12 +71,12 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
     await eventually('all of it is counted', async () => (used = await usedBy(account.id)) >= admitted).catch(() => {
       throw new Error(`${admitted - used} of ${admitted} were forgotten`);
     });
-    // Higher only if Redis missed its deadline on a busy machine: it may then have counted refused requests.
+    // Usage is higher only if Redis missed its deadline on a busy machine. It may then have counted refused requests.
     const wasInTime = ok(load.samples) === load.samples.length;
     expect(used).toBeLessThanOrEqual(wasInTime ? admitted : load.samples.length);
   }
 
-  // Runs first: within twelve seconds of another loss, only the gateway that made a count knows it.
+  // Keep this test first. Within twelve seconds of another loss, only the gateway that made a count knows it.
   it('lose only what a third gateway, killed in the same second, admitted since its last flush', async () => {
     const third = await startTrailgate({ ...shared, roles: ['gateway'] });
     const [alone, together] = [await first.admin.newKey('month'), await first.admin.newKey('month')];
@@ -92,7 +96,7 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
     await load.stop();
     const sinceMs = killedAtMs - FLUSH_MS - SLACK_MS;
     const lately = load.between(sinceMs, killedAtMs, 'alone').length;
-    // The first gateway knows the shared count as of its own last request.
+    // For the shared account, the first gateway knows the count as of its own last request.
     const unseen = load.between(killedAtMs - SLACK_MS, killedAtMs, 'of third').length;
     const admitted = (...names: string[]) => ok(load.samples.filter(({ name }) => names.includes(name)));
     const forgotten = async (): Promise<[alone: number, together: number]> => [
@@ -127,7 +131,7 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
     await sleep(1_000);
     await load.stop();
     await client.flushall();
-    // Makes the other process recreate the counter from the database.
+    // Reads the usage, which makes the other process recreate the counter from the database.
     await usedBy(account.id);
     await eventually('all of it is counted', async () => (await usedBy(account.id)) >= ok(load.samples));
   });

@@ -5,7 +5,7 @@ import { FLUSH_MS, freezeRedis, type FrozenPlan, type FrozenRedis } from '../sup
 import type { Sample } from '../support/steady-load.js';
 
 const PER_SECOND = 200;
-/** Used up while Redis is frozen: a fifth of the requests go to this plan. */
+/** Limit that is used up while Redis is frozen. A fifth of the requests go to this plan. */
 const TIGHT_LIMIT = 60;
 const SETTINGS = { perSecond: PER_SECOND, beforeMs: 800, frozenMs: 2_000, tightLimit: TIGHT_LIMIT };
 
@@ -29,7 +29,7 @@ describeWithOwnRedis('Redis frozen under load', () => {
   });
 
   it('lets a limit be exceeded by at most the requests of one flush interval', () => {
-    // For each loss that a gateway noticed. On a machine too busy for the deadline there are several.
+    // The bound applies to each loss that a gateway noticed. On a busy machine there are several.
     const losses = frozen.gateways.reduce((sum, gateway) => sum + frozen.countOf(gateway, 'quota_store_lost'), 0);
     const inAnInterval = ((PER_SECOND / 5) * FLUSH_MS) / 1_000;
     const over = admitted('tight') - TIGHT_LIMIT;

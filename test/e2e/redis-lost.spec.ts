@@ -1,4 +1,4 @@
-/** Redis freezes, dies or is emptied: plans follow `onRedisLoss` without delay, and the gateway recovers by itself. */
+/** Redis freezes, dies or is emptied. Plans follow `onRedisLoss` without delay, and the gateway recovers by itself. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -18,7 +18,7 @@ const PLANS = {
   closed: { key: { minute: 1_000 }, onRedisLoss: 'closed' },
   month: { account: { month: 100 } },
 };
-/** Deadline of a quota decision. Without a circuit breaker every request would wait this long. */
+/** Deadline of a quota decision, in milliseconds. Without a circuit breaker every request would wait this long. */
 const DEADLINE_MS = 50;
 
 let backend: Backend;
@@ -33,7 +33,7 @@ async function callerOn(plan: keyof typeof PLANS): Promise<Caller> {
   return caller;
 }
 
-/** Returns the current value of a metric that has no labels, or only `store`. */
+/** Returns the value of a metric that has no labels, or only `store="redis"`. */
 async function metric(name: string): Promise<number> {
   const { text } = await send(`${gateway.adminUrl}/metrics`);
   const line = text
@@ -42,7 +42,7 @@ async function metric(name: string): Promise<number> {
   return Number(line?.split(' ').at(-1));
 }
 
-/** Sends requests one after the other. Expects less than half the time that waiting for every deadline would take. */
+/** Sends requests one after the other. Expects them to take less than half of all their deadlines. */
 async function sendQuickly(caller: Caller, count: number): Promise<Answer[]> {
   const answers: Answer[] = [];
   const startedMs = performance.now();
@@ -51,7 +51,7 @@ async function sendQuickly(caller: Caller, count: number): Promise<Answer[]> {
   return answers;
 }
 
-/** Sends until the breaker is open. */
+/** Sends requests until the gateway reports that Redis is lost. */
 async function waitForLoss(caller: Caller): Promise<void> {
   await eventually('the loss is noticed', async () => {
     await caller.get();
@@ -59,7 +59,7 @@ async function waitForLoss(caller: Caller): Promise<void> {
   });
 }
 
-/** Sends until Redis decides again. */
+/** Sends requests until Redis decides again. */
 async function waitForReturn(caller: Caller): Promise<void> {
   await eventually('Redis decides again', async () => {
     await caller.get();
@@ -162,10 +162,11 @@ describeWithOwnRedis('a gateway', () => {
       await restore();
       await waitForReturn(open);
       const { 'account-month': month } = await local.used();
-      // When a frozen Redis resumes, it also counts what it had already received: one request for each probe.
+      // A resumed Redis also counts the calls that it had already received: one for each probe.
       expect(month).toBeGreaterThanOrEqual(30);
       expect(month).toBeLessThanOrEqual(30 + (how === 'frozen' ? 5 : 0));
-      // A frozen Redis still knows the first ten. A killed one lost their minute; their month came from the database.
+      // A frozen Redis still has the first ten requests in its minute. A killed one lost them, and restored only the
+      // month from the database.
       expect(await local.burst(15)).toEqual(how === 'frozen' ? { 429: 15 } : { 200: 10, 429: 5 });
       expect(await metric('trailgate_quota_replays_total{outcome="counted"}')).toBeGreaterThan(0);
     });
@@ -231,7 +232,7 @@ describeWithOwnRedis('a gateway', () => {
     const request = openRequest(`${gateway.gatewayUrl}/api/v1/open`, { headers }).on('error', () => {});
     request.end();
     await sleep(DEADLINE_MS / 3);
-    // Not an orderly end, after which the client may still read (decision 0034).
+    // Uses a reset. After an orderly close, the client could still read the response (decision 0034).
     request.socket?.resetAndDestroy();
     await sleep(3 * DEADLINE_MS);
     redis.resume();

@@ -1,4 +1,4 @@
-/** Redis Sentinel fails over: requests are decided by plan, nothing is restarted, and no limit is admitted twice. */
+/** Redis Sentinel fails over. Requests are decided by plan, nothing is restarted, and no limit is admitted twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';

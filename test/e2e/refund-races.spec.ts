@@ -1,4 +1,4 @@
-/** A backend fails late. Meanwhile the month ends, the minute passes, the plan changes or Redis is emptied. */
+/** A backend fails late. Meanwhile the month ends, the minute passes, the plan changes, or Redis is emptied. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
@@ -18,7 +18,7 @@ const PLANS = {
 const COST = 5;
 const FLUSH_MS = 100;
 
-/** Requests for `/slow` wait for `release` and then fail. */
+/** Callbacks that release the waiting requests for `/slow`, which then fail. */
 let waiting: (() => void)[] = [];
 let backend: Backend;
 beforeAll(async () => {
@@ -57,7 +57,7 @@ async function sendSlow(count = 1): Promise<Promise<Answer>[]> {
   return answers;
 }
 
-/** Lets them fail. */
+/** Lets the waiting requests fail, and expects 503 for each. */
 async function fail(answers: Promise<Answer>[]): Promise<void> {
   for (const release of waiting) release();
   for (const { status } of await Promise.all(answers)) expect(status).toBe(503);
@@ -115,7 +115,7 @@ describe('a late refund', () => {
     await fail(slow);
     const used = await caller.used();
     expect([used['account-month'], used['key-month']]).toEqual([4, 4]);
-    // The cost in the minute may count from the new time on, where a refund for the old time does not find it.
+    // The cost may count in the minute from the new time on. A refund for the old time then does not find it.
     expect(used['key-minute']).toBeGreaterThanOrEqual(4);
     expect(used['key-minute']).toBeLessThanOrEqual(COST + 4);
   });

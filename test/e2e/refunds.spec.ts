@@ -50,7 +50,7 @@ it('a streamed body that turns out to be too large gets 413 and is charged', asy
 });
 
 it('a client that disconnects while the backend connection is being opened is not charged', async () => {
-  // Sends nothing, so no TLS handshake completes.
+  // The backend never responds, so no TLS handshake completes.
   const backend = await startRawBackend(() => undefined);
   const silent = await startProxied({
     targets: backend.url.replace('http:', 'https:'),

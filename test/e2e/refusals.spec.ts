@@ -1,4 +1,7 @@
-/** A refusal is the same response over every transport: own parser, Node's parser, Nest's router and HTTP/2. */
+/**
+ * A refusal is the same response over every transport: the gateway's own parser, Node's parser, Nest's router, and
+ * HTTP/2.
+ */
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
@@ -35,7 +38,7 @@ const MALFORMED = UNKNOWN.slice(0, -1) + (UNKNOWN.endsWith('A') ? 'B' : 'A');
 interface Request {
   readonly path?: string;
   readonly method?: string;
-  /** Name of a key from `makeKeys`. The alternative is `authorization`, the field itself. */
+  /** Name of a key from `makeKeys`. If missing, `authorization` is the whole field value. */
   readonly key?: string;
   readonly authorization?: string;
 }
@@ -71,7 +74,7 @@ const CASES: readonly [what: string, ErrorCode, Request][] = [
   ['a brown-out', 'operation_brownout', { path: '/rehearsed', key: 'plain' }],
 ];
 
-/** Sends a request. `fields` is a flat list of names and values; `target` includes the base path. */
+/** Sends a request. `fields` is a flat list of names and values. `target` includes the base path. */
 type Sender = (gateway: SharedTrailgate, method: string, target: string, fields: readonly string[]) => Promise<Reply>;
 
 interface Reply {
@@ -80,7 +83,7 @@ interface Reply {
   readonly body: string;
 }
 
-/** Sends a request in one piece on a connection of its own. */
+/** Returns a sender that writes a request in one piece on a connection of its own. */
 function overSocket(version: string, more: readonly string[] = []): Sender {
   return async ({ gatewayUrl }, method, target, fields) => {
     const { port, host } = new URL(gatewayUrl);
@@ -115,7 +118,7 @@ const overHttp2: Sender = async ({ gatewayUrl }, method, target, fields) => {
   return { status: Number(status), fields: headers, body };
 };
 
-/** The listener with a certificate speaks HTTP/2. The other one reads plain requests with a parser of its own. */
+/** Only the encrypted listener speaks HTTP/2. The other one reads plain requests with the gateway's own parser. */
 const TRANSPORTS: Readonly<Record<string, { sender: Sender; encrypted: boolean }>> = {
   'by hand': { sender: overSocket('1.1'), encrypted: false },
   "by Node's parser": { sender: overSocket('1.1', ['Content-Length', '0']), encrypted: false },
@@ -143,7 +146,7 @@ async function makeKeys({ admin }: SharedTrailgate): Promise<ReadonlyMap<string,
   return new Map(Object.entries(keys).map(([name, { key }]) => [name, key.secret]));
 }
 
-/** Removes what differs between two instants, connections, accounts or listeners. */
+/** Replaces or removes values that depend on the time, connection, account or listener. */
 function normalize({ status, fields, body }: Reply): object {
   const same = (text: string) =>
     text
@@ -179,7 +182,10 @@ describeWithOpenssl('a refusal', () => {
     await backend.stop();
   });
 
-  /** @param address client address; by default one that no earlier request has used. */
+  /**
+   * Sends a request over a transport. @param address Client address. The default is one that no recent request has
+   * used.
+   */
   function ask(name: string, request: Request, address = `198.51.100.${addresses++ % 250}`): Promise<Reply> {
     const { sender, encrypted } = TRANSPORTS[name]!;
     const { path = '/customers', method = 'GET', key } = request;

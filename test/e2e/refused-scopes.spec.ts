@@ -12,9 +12,9 @@ import { expectProblem } from '../support/problem.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const REQUESTS = 400;
-/** How long the gateway may reuse the quota information of a key. */
+/** Time that the gateway may reuse the quota information of a key, in milliseconds. */
 const REPEATED_MS = 100;
-/** Additional calls before and after the requests. */
+/** Number of additional Redis calls before and after the requests. */
 const BESIDE = 2;
 
 describeWithRedis('with counters in Redis, a key that lacks a scope', () => {

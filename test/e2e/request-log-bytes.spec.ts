@@ -11,7 +11,7 @@ import { acquireTrailgate, type SharedTrailgate } from '../support/shared-progra
 
 const LARGE = 300_000;
 
-/** Starts a backend whose behavior the last part of the path selects. */
+/** Starts a backend whose behavior depends on the last segment of the path. */
 function startServer(): Server {
   const server = createServer((request, response) => {
     const what = request.url?.split('/').at(-1) ?? '';
@@ -150,7 +150,7 @@ describe('the request log', () => {
     );
     const [head] = (await once(socket, 'data')) as [Buffer];
     expect(head.toString()).toMatch(/^HTTP\/1\.1 101 /);
-    // An empty, masked text frame.
+    // Sends an empty, masked text frame.
     for (let frame = 0; frame < 10; frame++) socket.write(Buffer.from([0x81, 0x80, 0, 0, 0, 0]));
     await once(socket, 'data');
     await sleep(200);

@@ -1,4 +1,6 @@
-/** While the request log cannot be written, requests are served and counted. Rows are written afterwards, each once. */
+/**
+ * While the request log cannot be written, requests are served and counted. Their entries are written once afterward.
+ */
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';

@@ -1,4 +1,4 @@
-/** The log of individual requests: an entry can be read within seconds, and tells why the request was refused. */
+/** Request logs. An entry can be read within seconds, and tells why the request was refused. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { migratedDatabase, type TestDatabase } from '../support/database.js';
@@ -60,7 +60,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
   const list = (accountId: string, query = '') =>
     trailgate.admin.call<List>('GET', `/accounts/${accountId}/requests${query}`);
   const requestIdOf = (answer: Answer) => String(answer.headers['x-request-id']);
-  /** Returns the entry of a request, after the flush that writes it. */
+  /** Waits until the flush has written the entry of a request, and returns it. */
   const waitForEntry = async (accountId: string, requestId: string): Promise<Detail> => {
     let detail: Detail | undefined;
     await eventually('the request is in the log', async () => {

@@ -11,19 +11,19 @@ import { startProxied, type Proxied } from '../support/proxied.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { send } from '../support/http.js';
 
-/** Retries of a service before it has had traffic; see `FIRST_RETRIES`. */
+/** Number of retries that a service can make before it has had traffic. Equals `FIRST_RETRIES` in the source. */
 const FIRST_RETRIES = 10;
 
-/** Without these, the test client sends an empty body, and Fastify requires a content type for QUERY. */
+/** Header fields that keep the test client from sending an empty body. Fastify requires a content type for QUERY. */
 const BODYLESS = ['Content-Length', '0', 'Content-Type', 'text/plain'];
 
 let gateway: Proxied;
 let targets: [RawBackend, RawBackend];
-/** First lines of all requests, in order of arrival, over both targets. */
+/** First lines of the requests to both targets, in order of arrival. */
 let arrivals: string[];
 /** Index of the target that received each of them. */
 let receivers: number[];
-/** Handler of a target. */
+/** Handler of both targets. */
 let answer: (socket: Socket) => unknown;
 /** A target that reads whole requests. */
 let reader: Backend;
@@ -47,7 +47,7 @@ beforeAll(async () => {
   targets = [await startTarget(0), await startTarget(1)];
   reader = await startBackend((_request, response) => response.end('ok'));
   const both = targets.map(({ url }) => url);
-  // No ejection, so that every request meets the failure.
+  // Disables ejection, so that every request meets the failure.
   const ejection = { failures: 0 };
   gateway = await startProxied({
     targets: both,
@@ -86,7 +86,7 @@ beforeEach(() => {
   answer = (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
 });
 
-/** Handles the first request with `act`, and every later one with the previous handler. */
+/** Handles the first request with `act`, and all later ones with the previous handler. */
 function failFirst(act: (socket: Socket) => unknown): void {
   const previous = answer;
   let hasFailed = false;
@@ -220,7 +220,7 @@ it('retries stay within the budget of 20 percent when every request fails', asyn
 });
 
 describe('an ejected target', () => {
-  /** Whether the server, which speaks no TLS, leaves connections waiting. If not, it resets them. */
+  /** Whether the target leaves TLS handshakes unanswered. Otherwise it resets connections. */
   let isSilent = true;
   let opening: (() => void) | undefined;
   const deaf = createServer((socket) => {
@@ -250,7 +250,8 @@ describe('an ejected target', () => {
       const first = [post(), post()];
       await isOpening;
       isSilent = false;
-      // Each that fails at once takes the place of one that waits, so that at last one waits for the silent connection.
+      // Requests that fail at once take the slots of waiting ones, until one waits for the connection that stays
+      // silent.
       const all = await Promise.all([...first, ...Array.from({ length: 8 }, post)]);
       expect(all.map(({ status }) => status)).toEqual(all.map(() => 200));
       expect(reader.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(all.map(() => 'POST /customers'));

@@ -1,6 +1,6 @@
 /**
  * Rows of the retry table (`src/proxy/targets/retry-rules.spec.ts`) as callers see them, by outcome. `retries.spec.ts`
- * covers resets and refusals, `half-sick-targets.spec.ts` the errors of a target on probation.
+ * covers resets and refusals. `half-sick-targets.spec.ts` covers the errors of a target on probation.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ const responds: Act = (socket) => socket.end(OK);
 const hangs: Act = () => undefined;
 const resets: Act = (socket) => socket.resetAndDestroy();
 
-/** A target whose behavior a test sets, and which records the requests it receives. */
+/** Target whose behavior a test sets. Records the requests that it receives. */
 class Target {
   arrivals: string[] = [];
   act: Act = responds;
@@ -84,7 +84,7 @@ describe('with two targets in service', () => {
   });
 
   it('connect_timeout: a POST whose connection does not open in time goes to another target', async () => {
-    // Accepts connections, but never answers a TLS handshake.
+    // This target accepts connections, but never answers a TLS handshake.
     const deaf = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
     await once(deaf, 'listening');
     try {
@@ -113,21 +113,21 @@ describe('when a target is ejected', () => {
     const posts: Promise<{ status: number }>[] = [];
     const get = () => gets.push(send('/open'));
     const post = () => posts.push(send('/customers', { method: 'POST', body: {} }));
-    // Until the hanging target has a GET and a POST. With strictly alternating methods, it might get only one of them.
+    // Repeats until the hanging target has a GET and a POST. With alternating methods, it might get only one of them.
     await eventually('it has a GET and a POST', () => {
       for (const each of [get, post, post, get]) each();
       return held('GET') > 0 && held('POST') > 0;
     });
     const posted = held('POST');
     one.act = resets;
-    // The gateway prefers the target with fewer calls. Send more at once than the hanging one holds, so that it gets some.
+    // The gateway prefers the target with fewer calls. More requests than the hanging target holds make it get some.
     await eventually('it is out', async () => {
       await Promise.all(Array.from({ length: 2 * one.arrivals.length + 6 }, () => send('/open')));
       const { data } = await gateway!.trailgate.admin.call<{ data: { state: string }[] }>('GET', '/targets');
       return data.some(({ state }) => state === 'ejected');
     });
     expect((await Promise.all(gets)).map(({ status }) => status)).toEqual(gets.map(() => 200));
-    // A POST that came after the target began to reset connections is a 502.
+    // Expects a 504 only for POSTs that the target held. A later POST met a reset, which is a 502.
     expect((await Promise.all(posts)).filter(({ status }) => status === 504)).toHaveLength(posted);
   });
 

@@ -1,6 +1,6 @@
 /**
- * A change to a key or its account is active on every process within a second. While the message bus is down, it takes
- * the documented ten seconds at most. Two processes on one Redis and one PostgreSQL.
+ * A change to a key or its account applies on every process within a second. While the message bus is down, it takes at
+ * most the documented ten seconds. Tests two processes on one Redis and one PostgreSQL.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
@@ -18,7 +18,7 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { TurnedClock } from '../support/turned-clock.js';
 
 const SOON_MS = 1_000;
-/** The stated bound while the message bus is down. */
+/** Documented maximum while the message bus is down. */
 const BOUND_MS = 10_000;
 /** The shortest overlap of a rotation. */
 const OVERLAP_SECONDS = 3_600;
@@ -52,7 +52,7 @@ describeWithOwnRedisAndPostgres('two processes', () => {
   const call = (running: RunningTrailgate, secret = key.secret, path = '/customers') =>
     send(`${running.gatewayUrl}/api/v1${path}`, { agent, headers: { Authorization: `Bearer ${secret}` } });
 
-  /** Creates a key that both processes have cached, and for which they rely on the message bus. */
+  /** Creates a key and uses it on both processes, so that both have cached it and rely on the message bus. */
   async function warmKey(plan = 'unlimited'): Promise<void> {
     ({ account, key } = await one.admin.newKey(plan));
     for (const running of [one, two]) expect((await call(running)).status).toBe(200);

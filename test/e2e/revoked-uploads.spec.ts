@@ -1,6 +1,6 @@
 /**
- * An upload ends within a second when its key is refused: the client gets an error, and the call to the backend is
- * aborted. A request that was sent completely is answered as usual. One that waits for a connection is never sent.
+ * An upload ends within a second when its key is refused. The client gets an error, and the backend call is aborted. A
+ * request that was sent completely is answered as usual. One that waits for a connection is never sent.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,10 @@ import { startProxied, type OwnProxied } from '../support/proxied.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 
 const SOON_MS = 1_000;
-/** Time until the close: the rest of the body is read for two seconds, plus one second for a busy machine. */
+/**
+ * Maximum time until the connection closes. The gateway reads the rest of the body for two seconds, and a busy machine
+ * needs one more.
+ */
 const CLOSED_MS = 3_000;
 
 let gateway: OwnProxied;
@@ -31,7 +34,7 @@ afterEach(() => {
   for (const request of requests.splice(0)) request.destroy();
 });
 
-/** Sends a piece of the body every 20 ms, without end. */
+/** Starts an upload that sends a piece of the body every 20 ms without end. */
 function uploadForever(secret: string, path = '/files/a', pieceBytes = 1_000): ClientRequest {
   const request = open(`${gateway.url}${path}`, {
     method: 'PUT',
@@ -150,7 +153,7 @@ describe('an upload over HTTP/1.1', () => {
     const answer = problemOf(request);
     await gateway.trailgate.admin.updateAccount(account.id, { status: 'suspended' });
     expect(await answer).toMatchObject({ status: 403, code: 'account_suspended' });
-    // The connection of the backend was cut, which it notices when it reads.
+    // The gateway has cut the connection, which the backend notices only when it reads.
     read();
     await eventually('the backend sees it', () => gateway.backend.requests[0]?.aborted === true, SOON_MS);
     expect(await cuts('account_suspended')).toMatch(/ 1$/);

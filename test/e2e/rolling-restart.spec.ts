@@ -10,7 +10,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
 const CHECK_INTERVAL_MS = 100;
-/** Pause of a client between two requests, so that starting programs get processor time. */
+/** Pause of a client between two requests, so that starting programs get CPU time. */
 const PAUSE_MS = 20;
 
 describeWithRedis('two gateways behind a load balancer', () => {
@@ -54,7 +54,7 @@ describeWithRedis('two gateways behind a load balancer', () => {
     const load = Promise.all(
       Array.from({ length: 10 }, async (_, index) => {
         while (going) {
-          // Nothing on the way repeats a POST, so that a lost request is noticed.
+          // Includes POSTs. Nothing on the way repeats them, so a lost request is noticed.
           const sent = { headers, agent, ...(index % 2 === 0 ? {} : { method: 'POST', body: '{}' }) };
           const { status } = await send(`${url}/api/v1/customers`, sent).catch(() => ({ status: -1 }));
           statuses.set(status, (statuses.get(status) ?? 0) + 1);

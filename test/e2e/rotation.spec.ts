@@ -1,4 +1,4 @@
-/** A key gets a new secret without an interruption for its holder. */
+/** A key gets a new secret without an interruption for its user. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -30,7 +30,7 @@ afterAll(async () => {
 const call = (secret: string): Promise<Answer> =>
   send(`${gateway.gatewayUrl}/api/v1/customers`, { headers: { Authorization: `Bearer ${secret}` } });
 
-/** Moves the end of the overlap to the past, since a test cannot wait an hour and the process has its own clock. */
+/** Ends the overlap by moving its end to the past, because a test cannot wait for an hour. */
 async function endOverlap(key: ApiKeyWithSecret): Promise<void> {
   const database = new DatabaseSync(join(gateway.dataDir, 'trailgate.db'), { timeout: 2_000 });
   const change = database.prepare('update api_key_secret set expires_at = ? where hash = ? and expires_at is not null');
@@ -147,7 +147,7 @@ describe('rotation', () => {
     })();
     for (; rotations < 5; rotations++) {
       ({ secret } = await gateway.admin.rotateKey(key.id, HOUR_S, { end_previous_secret: true }));
-      // The next rotation ends the overlap of this one at once.
+      // Waits for the client, because the next rotation ends this overlap at once.
       if (rotations < 4) await eventually('the client has taken it', () => used === secret);
     }
     await client;

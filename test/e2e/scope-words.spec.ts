@@ -1,4 +1,4 @@
-/** The admin API describes scopes with the texts of the OpenAPI documents, also after these have changed. */
+/** The admin API describes scopes with the texts of the OpenAPI documents, and follows changes of these. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

@@ -6,7 +6,7 @@ import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
-/** Method, path and required scopes. */
+/** Operations: method, path and required scopes. */
 const OPERATIONS = [
   ['GET', '/customers', ['customers:read']],
   ['HEAD', '/customers', ['customers:read']],
@@ -44,7 +44,7 @@ function call(secret: string, method: string, path: string): Promise<Answer> {
   return send(`${gateway.gatewayUrl}/api/v1${path}`, { method, headers: { Authorization: `Bearer ${secret}` } });
 }
 
-/** Returns whether scopes suffice, as a reader of the documentation would decide. */
+/** Reports whether scopes suffice, according to the documentation. */
 function granted(scopes: readonly string[], needed: readonly string[]): boolean {
   return needed.every((scope) => scopes.some((one) => [scope, `${scope.split(':')[0]}:*`, '*'].includes(one)));
 }
@@ -58,7 +58,7 @@ describe('scopes', () => {
     [['customers:read', 'files:*']],
     [['*']],
   ])('a key with %j reaches exactly its operations, and no other request reaches the backend', async (scopes) => {
-    // An account without limits, which other tests cover.
+    // Uses an account without limits, which other tests cover.
     const own = await gateway.admin.createAccount();
     const { secret } = await gateway.admin.createKey(own.id, { scopes });
     for (const [method, path, needed] of OPERATIONS) {

@@ -1,6 +1,6 @@
 /**
  * The secret of a key appears only in the response that created it. It is in no database, Redis, log, metric, backend
- * request or error, however carelessly its owner sends it around.
+ * request or error, however carelessly its owner uses it.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -18,7 +18,7 @@ import { filesOf, findings, type Place } from '../support/secret-search.js';
 
 const DUMP_COMMAND = `select table_name from information_schema.tables where table_schema = 'public'`;
 
-/** Sends a secret in every way that people and programs do by mistake. Returns every answer, as text. */
+/** Sends a secret in every way in which people and programs leak it by mistake. Returns all responses as text. */
 async function leakSecret(running: RunningTrailgate, key: ApiKeyWithSecret, secret: string): Promise<string[]> {
   const answers: string[] = [];
   const keep = ({ status, rawHeaders, text }: Answer) => answers.push([status, ...rawHeaders, text].join('\n'));
@@ -40,8 +40,8 @@ async function leakSecret(running: RunningTrailgate, key: ApiKeyWithSecret, secr
     await call(path, { method: 'PROPFIND' });
     await call(path, { method: 'DELETE' });
   }
-  await call(`/api/v1/${'a'.repeat(970)}${secret}`); // where the log cuts a path
-  await call(`/api/v1/${'a'.repeat(175)}${secret}`); // where the 404 cuts it
+  await call(`/api/v1/${'a'.repeat(970)}${secret}`); // where the log truncates a path
+  await call(`/api/v1/${'a'.repeat(175)}${secret}`); // where the 404 truncates the path
   await call(`${base}/..%2f${secret}`);
   await call(`${base}?q=${'a'.repeat(8_200)}${secret}`);
   for (const name of [
@@ -82,7 +82,7 @@ async function leakSecret(running: RunningTrailgate, key: ApiKeyWithSecret, secr
   return answers;
 }
 
-/** Creates, uses, rotates and revokes keys. Returns their secrets, all responses and the metrics. */
+/** Creates, uses, rotates and revokes keys. Returns their secrets, all responses, and the metrics. */
 async function useKeys(running: RunningTrailgate) {
   const { account, key } = await running.admin.newKey('pro');
   const rotated = await running.admin.rotateKey(key.id, 3_600);

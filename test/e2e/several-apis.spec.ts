@@ -1,4 +1,4 @@
-/** Several API versions and APIs in one file: each has its own paths, hosts, dates and OpenAPI document. */
+/** Several versions and APIs in one file. Each has its own paths, hosts, dates and OpenAPI document. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';

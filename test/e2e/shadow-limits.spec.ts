@@ -1,4 +1,4 @@
-/** Shadow limits of a plan: what they would have refused is counted by plan and policy, but no request is affected. */
+/** Shadow limits of a plan. What they would have refused is counted by plan and policy, but no request is affected. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend, type BackendHandler } from '../support/backend.js';
 import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
@@ -18,7 +18,7 @@ const plans = {
   failing: { ...LIVE, shadow: { account: { month: 4, minute: 5 } } },
 };
 
-/** Returns the number of shadow decisions of a plan, by outcome and policy. */
+/** Returns the number of shadow decisions for a plan, by outcome and policy. */
 async function shadowOf(gateway: RunningTrailgate, plan: string): Promise<Record<string, number>> {
   const { text } = await send(`${gateway.adminUrl}/metrics`);
   const samples = parseMetrics(text).get('trailgate_quota_shadow_decisions_total')?.samples ?? new Map();
@@ -108,12 +108,13 @@ function suite(env: () => Promise<Record<string, string>>): void {
   it('get the cost of requests that failed at the backend back', async () => {
     const caller = await callerOn('failing');
     handler = json({}, 502);
-    // A request that a busy machine decides without the store has no shadow decision.
+    // On a busy machine, some requests are decided without the store and have no shadow decision. So send until there
+    // are enough.
     for (let request = 0; ((await shadowOf(gateway, 'failing'))['admitted'] ?? 0) < 12 && request < 40; request++) {
       expect((await caller.get()).status).toBe(502);
       await eventually('the cost is given back', async () => (await caller.used())['account-month'] === 0);
     }
-    // A shadow decision that comes too late does not count either.
+    // Late shadow decisions do not count, either.
     await eventually('all are judged', async () => (await shadowOf(gateway, 'failing'))['admitted'] === 12);
     const { failed: _, ...judged } = await shadowOf(gateway, 'failing');
     expect(judged).toEqual({ admitted: 12 });

@@ -1,6 +1,6 @@
 /**
- * Shutdown with open streams. During `gateway.shutdown.delay` everything is served. Then HTTP/2 connections get GOAWAY
- * and WebSockets close frame 1001, and running requests may finish. After `drain` the rest is cut, in a way that never
+ * Shutdown with open streams. During `gateway.shutdown.delay` everything is served. Then HTTP/2 connections get GOAWAY,
+ * WebSockets get close frame 1001, and running requests may finish. After `drain` the rest is cut, in a way that never
  * looks complete.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -23,12 +23,15 @@ import { sharedRedisUrl } from '../support/redis.js';
 
 const DELAY_MS = 2_000;
 const DRAIN_MS = 1_500;
-/** Time of the phases after the drain, on a busy machine. */
+/** Maximum time of the phases after the drain on a busy machine, in milliseconds. */
 const REST_MS = 4_000;
-/** Time limit for the head of a request. */
+/** Time limit for the head of a request, in milliseconds. */
 const HEAD_MS = 10_000;
 
-/** Streams ticks on /customers, answers late on /customers/late, echoes on /live, and with a delay on /live/slow. */
+/**
+ * Backend that streams ticks on /customers and answers late on /customers/late. It echoes on /live, and with a delay on
+ * /live/slow.
+ */
 class Backend {
   private readonly server: Server = createServer((request, response) => this.answer(request, response));
   private readonly sockets = new Set<Socket>();
@@ -80,11 +83,11 @@ class Backend {
   }
 }
 
-/** A raw connection, and what it has received. */
+/** Raw connection, with the text that it has received. */
 interface Raw {
   readonly socket: Socket;
   text(): string;
-  /** Set once the connection has ended. `wasReset` means not by a clean end. */
+  /** Returns undefined while the connection is open. `wasReset` means that it did not end cleanly. */
   ended(): { readonly wasReset: boolean } | undefined;
 }
 
@@ -96,7 +99,7 @@ function closeCode({ text }: Raw): number | undefined {
   return at < 0 || frames.length < at + 4 ? undefined : frames.readUInt16BE(at + 2);
 }
 
-/** A shutdown during a request head that never ends. Begins first, because it waits while the other tests run. */
+/** Result of a shutdown during a request head that never ends. It starts first, and waits while the other tests run. */
 let shutdownDuringHead: Promise<{ readonly exit: Exit; readonly tookMs: number }>;
 beforeAll(() => {
   shutdownDuringHead = stopDuringHead();
@@ -160,7 +163,7 @@ const webSocket = (path = '/live/a'): Raw =>
     `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
   ]);
 
-/** Expects the backend to echo a frame. */
+/** Sends a WebSocket frame, and expects the backend to echo it. */
 async function expectEcho({ socket, text }: Raw): Promise<void> {
   await eventually('it is open', () => text().startsWith('HTTP/1.1 101'));
   const before = text().length;
@@ -208,7 +211,7 @@ describeWithOpenssl('shutdown with HTTP/2 and WebSockets', () => {
     const startedMs = performance.now();
     const exit = trailgate.stop();
     await eventually('it is not ready', async () => (await send(`${trailgate.adminUrl}/readyz`)).status === 503);
-    // As before, on existing and on new connections.
+    // Existing and new connections are served as before.
     const young = session();
     expect(await whole(ask(old, '/customers/at-once'))).toBe('at once');
     expect(await whole(ask(young, '/customers/at-once'))).toBe('at once');

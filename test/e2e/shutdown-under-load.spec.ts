@@ -1,4 +1,4 @@
-/** SIGTERM under load: every request that has reached a backend is answered, counted and written. */
+/** SIGTERM under load. Every request that has reached a backend is answered, counted and written. */
 import { afterEach, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ it('SIGTERM loses no request that reached the backend, counts each once, and exi
   backend = await startBackend((_request, response) => {
     setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'), BACKEND_MS);
   });
-  // Counts are flushed after an hour, unless the shutdown writes them.
+  // The flush interval is an hour, so only the shutdown can write the counts.
   gateway = await startTrailgate({ backend: backend.url, config: { usage: { flushInterval: '1h' } } });
   const { account, key } = await gateway.admin.newKey('pro');
   const url = `${gateway.gatewayUrl}/api/v1/customers`;

@@ -1,4 +1,7 @@
-/** At the end of the drain, a shutdown cuts the rest and records its outcome. Only a crash leaves `unrecorded`. */
+/**
+ * At the end of the drain, a shutdown cuts running requests and records their outcomes. Only a crash leaves
+ * `unrecorded`.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -18,7 +21,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
 /**
- * Expected outcomes. Requests without a response get a free one. A WebSocket counts as served from its handshake on.
+ * Expected outcomes. Requests without a response are refunded. A WebSocket counts as successful from its handshake on.
  */
 const OUTCOMES: Readonly<Record<string, string>> = {
   stream: 'aborted',
@@ -49,7 +52,7 @@ const configOf = (url: string) => ({
   ],
 });
 
-/** A backend whose responses never end: it streams, stays silent, sends without limit, or keeps WebSockets open. */
+/** Backend whose responses never end. It streams, stays silent, sends without limit, or keeps WebSockets open. */
 class Endless {
   readonly asked = new Set<string>();
   url = '';
@@ -111,7 +114,7 @@ afterEach(async () => {
   database = undefined;
 });
 
-/** Sends one endless request of each kind, on connections that stay open. Returns the kinds. */
+/** Sends one endless request of each kind on connections that stay open. Returns the kinds. */
 async function sendEveryKind(gateway: RunningTrailgate, secret: string, tls?: CertificateFiles): Promise<string[]> {
   const { hostname, port } = new URL(gateway.gatewayUrl);
   const ca = tls === undefined ? undefined : readFileSync(tls.cert);
@@ -155,14 +158,14 @@ async function sendEveryKind(gateway: RunningTrailgate, secret: string, tls?: Ce
   return kinds;
 }
 
-/** Returns the database rows after the shutdown: requests by operation and outcome, and those still in flight. */
+/** Returns the stored outcomes by operation after the shutdown. Requests that are still in flight appear as such. */
 async function recorded(options: TestDatabase['options']): Promise<Record<string, string>> {
   const { db, close } = await openDatabase(options);
   const { rows } = await sql<{ operation: string; outcome: string; requests: number }>`
     select operation, outcome, requests from usage_daily where requests <> 0
     union all select operation, 'in flight' as outcome, requests from usage_in_flight`.execute(db);
   await close();
-  // If Redis takes longer than 50 ms to refund a cost, on a busy machine, usage says that the cost was kept.
+  // On a busy machine, Redis may take longer than 50 ms to refund a cost. Usage then says that the cost was kept.
   return Object.fromEntries(
     rows.map(({ operation: id, outcome }) => [id, outcome === 'server_error' ? 'given_back' : outcome]),
   );

@@ -1,4 +1,4 @@
-/** A process that is told to stop finishes the requests in progress and waits for nothing else. */
+/** A process that is told to stop finishes the running requests, and waits for nothing else. */
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,7 +38,7 @@ it('shutdown answers a running request, refuses new ones, is not ready, and ends
   const { status, text } = await underWay;
   expect([status, text]).toEqual([200, 'done']);
   await expect(exit).resolves.toMatchObject({ code: 0 });
-  // The client keeps its connection open, but shutdown does not wait for idle connections.
+  // The client keeps its connection open, but the shutdown does not wait for idle connections.
   expect(quietMsSince(finishedMs)).toBeLessThan(3_000);
 });
 

@@ -1,6 +1,6 @@
 /**
- * Sign-in at a real identity provider: a linked identity signs its member in, an email address alone never does. A
- * claim makes members operators. On both databases.
+ * Sign-in at a real identity provider. A linked identity signs its member in, but an email address alone never does. A
+ * claim makes members operators. Runs on SQLite and PostgreSQL.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -109,9 +109,9 @@ describe('at an identity provider', () => {
       await idp.tell(sub, { groups: ['dev', 'ops'] });
       const made = await asOperator();
       expect(made.isOperator).toMatchObject({ id, is_operator: true });
-      // The earlier session has ended.
+      // The claim has ended the earlier session.
       expect((await own.ask('GET', '/me')).status).toBe(401);
-      // Another provider does not change it, and neither does the same claim again.
+      // Neither another provider nor the same claim again changes the operator role.
       expect(await world.visit(world.browser(), sub)).toBe('/');
       await asOperator();
       expect((await made.next.ask('GET', '/members')).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Sign-in with a passkey: with a simulated authenticator that can lie, and in a real browser with its own one. */
+/** Sign-in with a passkey, with a simulated authenticator that can lie, and in a real browser with its virtual one. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { CDPSession, Page } from 'playwright-core';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -26,7 +26,7 @@ describeOnDatabases('a sign-in with a passkey', (kind) => {
     await database.close();
   });
 
-  /** Creates a member with a password and one passkey, and the browser session that registered it. */
+  /** Creates a member with a password and one passkey. Returns them with the session that registered the passkey. */
   async function withPasskey() {
     const member = await memberWithPassword(database, running);
     const own = new PanelBrowser(running.url);
@@ -105,7 +105,7 @@ describeOnDatabases('a sign-in with a passkey', (kind) => {
     expect(asked.map((answer) => [answer.status, answer.json().code])).toEqual(
       Array(2).fill([403, 'confirmation_required']),
     );
-    // Nothing else requires a confirmation so soon.
+    // Other actions require no confirmation this soon after sign-in.
     expect((await own.ask('POST', '/me/totp')).status).toBe(200);
     await own.call('POST', '/confirmations', { password: GOOD_PASSWORD });
     expect((await own.ask('POST', '/me/passkeys/options')).status).toBe(200);
@@ -156,7 +156,7 @@ describeWithChromium('a browser with an authenticator', () => {
         automaticPresenceSimulation: true,
       },
     });
-    // A page of that origin without a security policy.
+    // Opens a page of that origin without a security policy.
     await page.route('**/blank', async (route) => await route.fulfill({ contentType: 'text/html', body: '<p>blank' }));
     await page.goto(`http://localhost:${running.port}/blank`);
   });
@@ -166,7 +166,7 @@ describeWithChromium('a browser with an authenticator', () => {
     await database?.close();
   });
 
-  /** Runs the panel's script in the page. */
+  /** Runs a script in the page, with `value` as its argument. */
   const inPage = async <Result>(script: string, value: unknown): Promise<Result> =>
     await page.evaluate<Result>(`(async (value) => { ${script} })(${JSON.stringify(value)})`);
   const call = async (method: string, path: string, body?: unknown, csrf = '') =>

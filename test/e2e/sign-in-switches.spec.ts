@@ -1,4 +1,4 @@
-/** Disabled sign-in methods grant nothing: no password if passwords are off, no passkey if passkeys are off. */
+/** Disabled sign-in methods grant nothing. Covers disabled passwords and disabled passkeys. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { AdminConfig } from '../../src/config/model/admin-schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -79,7 +79,7 @@ it('with passwords disabled, no password can be set or used to sign in or to con
   expect(await asked('POST', '/sign-in/password', { email: member.email, password }, stranger())).toEqual(FORBIDDEN);
   expect(await asked('POST', '/confirmations', { password })).toEqual(FORBIDDEN);
   expect(await asked('PUT', '/me/password', { password })).toEqual(FORBIDDEN);
-  // A disabled password is not offered for confirmation.
+  // Disabled passwords are not offered for confirmation.
   started.clock.advance(11 * 60_000);
   const refused = await own.ask('POST', `/accounts/${accountId}/tokens`, {});
   expect(refused.json()).toMatchObject({ code: 'confirmation_required', confirm_with: [] });
@@ -95,7 +95,7 @@ it('with passwords disabled, no password can be set or used to sign in or to con
   const link = { token: reset.link.split('#')[1] };
   expect(await asked('POST', '/links/take', { ...link, password }, stranger())).toEqual(FORBIDDEN);
   expect(await asked('POST', '/links/take', link, stranger())).toEqual([200, undefined]);
-  // The reset removes the old password, so that it does not come back when passwords are turned on again.
+  // The reset removes the old password, so that it does not work again when passwords are enabled later.
   expect(await started.members.store.get(member.id)).toMatchObject({ hasPassword: false });
 });
 

@@ -1,4 +1,4 @@
-/** Sign-in with a password and a TOTP code: the password alone gives no session, and a code works once. */
+/** Sign-in with a password and a TOTP code. The password alone gives no session, and a code works once. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { createLink } from '../../src/members/links.js';
@@ -69,7 +69,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     ]);
     const me = await own.ask('GET', '/me');
     expect([me.status, me.json().code]).toEqual([401, 'missing_credentials']);
-    // The cookie of the step under the name of a session cookie.
+    // Sends the cookie of the sign-in step under the name of a session cookie.
     own.cookies.set('tg_session', own.cookies.get('tg_step') ?? '');
     expect((await own.ask('GET', '/me')).status).toBe(401);
   });

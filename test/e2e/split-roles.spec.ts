@@ -1,4 +1,7 @@
-/** Gateways and the admin API in separate processes: operators see what each gateway knows, with its node and age. */
+/**
+ * Gateways and the admin API in separate processes. Operators see what each gateway reports, with its node and the age
+ * of the report.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { STATEMENT_TIMES_KEY } from '../../src/stores/redis/keys.js';
@@ -95,7 +98,7 @@ describeWithOwnRedisAndPostgres('separate roles with Redis', () => {
   let redis: RedisServer;
   let env: Record<string, string>;
   let admin: RunningTrailgate;
-  /** Runs until a test kills it. */
+  /** Gateway that runs until a test kills it. */
   let gateway: RunningTrailgate;
   beforeAll(async () => {
     await open();
@@ -127,7 +130,7 @@ describeWithOwnRedisAndPostgres('separate roles with Redis', () => {
     const before = await ageOf();
     await eventually('it grows old', async () => (await ageOf()) > before + 2);
     expect(await rows(admin)).toMatchObject([{ target: backend.url, nodes: [{ state: 'healthy' }] }]);
-    // Neither a probe nor the list of targets waits for Redis.
+    // Neither the probe nor the list of targets waits for Redis.
     for (const each of [admin, gateway]) expect((await send(`${each.adminUrl}/readyz`)).status).toBe(200);
     redis.resume();
     await eventually('it is heard again', async () => (await ageOf()) < 3);
@@ -159,7 +162,7 @@ describeWithOwnRedisAndPostgres('separate roles with Redis', () => {
 
   it('list two gateways and their processes apart, and warn of a target that is down in all of them', async () => {
     const gateways = [await start(['gateway'], env), await start(['gateway'], env, '--workers', '2')];
-    // Every process of a node reports its own view.
+    // Each process of a node reports its own view.
     await eventually('all three processes are heard', async () => (await rows(admin))[0]?.processes['healthy'] === 3);
     const [row] = (await rows(admin)) as [Row];
     expect(row).toMatchObject({ state: 'healthy', processes: { healthy: 3, failing: 0, ejected: 0, unhealthy: 0 } });

@@ -1,4 +1,4 @@
-/** A start that fails says why in a line that a person can act on, exits with 1, and leaves nothing behind. */
+/** A failed start prints one line that says why and what to do, exits with 1, and leaves nothing behind. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ interface Attempt {
   readonly args?: readonly string[];
 }
 
-/** Runs a start that must fail, in a folder of its own unless given. */
+/** Runs a start that must fail. Uses its own folder by default. */
 function attempt({
   folder = temporaryFolder('start'),
   config = {},
@@ -40,7 +40,7 @@ function attempt({
   });
 }
 
-/** Expects one line on stderr, no stack, no secret and exit code 1. Returns the line. */
+/** Expects one line on stderr without a stack or secret, and exit code 1. Returns the line. */
 function expectOneLine({ code, signal, stderr, stdout }: CommandResult): string {
   expect({ code, signal }).toEqual({ code: 1, signal: null });
   const lines = stderr.trimEnd().split('\n');
@@ -53,7 +53,7 @@ function expectOneLine({ code, signal, stderr, stdout }: CommandResult): string 
 /** Returns the hints of all problems of a configuration, in order. */
 const hintsIn = (stderr: string): string[] => [...stderr.matchAll(/^ +→ (.+)$/gm)].map(([, hint = '']) => hint);
 
-/** Creates a data folder of an earlier version, and a check that no start has changed it. */
+/** Creates a data folder of an earlier version. Returns it with a check that no start has changed it. */
 async function olderData(): Promise<{ readonly dataDir: string; readonly expectUnchanged: () => void }> {
   const dataDir = temporaryFolder('older');
   const file = await olderSqlite(dataDir, '0020_request_sources');
@@ -65,11 +65,11 @@ async function olderData(): Promise<{ readonly dataDir: string; readonly expectU
   return { dataDir, expectUnchanged };
 }
 
-/** A data folder that every start must leave unchanged, except for the one that migrates it. */
+/** Data folder that every start must leave unchanged, except for the one that migrates it. */
 let older: Awaited<ReturnType<typeof olderData>>;
-/** A free port for the listeners that do not cause the failure. */
+/** Free port for the listeners that do not cause the failure. */
 let other: number;
-/** A start that waits five seconds for Redis. It begins early, so that other tests run meanwhile. */
+/** Start that waits five seconds for Redis. It begins early, so that other tests run meanwhile. */
 let redisRefuses: Promise<{
   readonly port: number;
   readonly result: Promise<CommandResult>;
@@ -93,7 +93,7 @@ describe('a configuration', () => {
     const text = [
       'gateway: { host: 0.0.0.0, port: 99999 }', // 1
       'admin: { prot: 8081 }', // 2
-      'api: { basePath: API/v1, deprecation: tomorrow }', // 3: two
+      'api: { basePath: API/v1, deprecation: tomorrow }', // 3: two mistakes
       'services:',
       '  customers:',
       '    targets: [ftp://127.0.0.1:4001]', // 6
@@ -102,7 +102,7 @@ describe('a configuration', () => {
       'operations:',
       '  - match: FETCH /customers', // 10
       'plans:',
-      '  starter: { key: { minute: -1 }, onRedisLoss: panic }', // 12: two
+      '  starter: { key: { minute: -1 }, onRedisLoss: panic }', // 12: two mistakes
       '',
     ].join('\n');
     writeFileSync(join(folder, 'gateway.yaml'), text);
@@ -343,7 +343,7 @@ describe('a data folder of an earlier version that other users can enter', () =>
   it('is migrated with one log line that names both versions and the copy, and gets private files', async () => {
     const config = { gateway: { port: other } };
     const first = await startTrailgate({ dataDir: older.dataDir, backend: backend.url, config });
-    // Failed starts have released the folder and the ports.
+    // The failed starts have released the folder and the ports.
     expect(new URL(first.gatewayUrl).port).toBe(String(other));
     const to = Object.keys(MIGRATIONS).at(-1) ?? '';
     const copy = join(older.dataDir, 'trailgate.db.before-0021_open_deliveries');

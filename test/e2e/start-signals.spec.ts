@@ -1,6 +1,6 @@
 /**
- * Signals during the start: SIGTERM stops the program cleanly, whatever it was opening. SIGHUP neither stops it nor is
- * lost, and a changed file is read without it. Also with workers.
+ * Signals during the start. SIGTERM stops the program cleanly, whatever it was opening. SIGHUP neither stops it nor is
+ * lost, and a changed file is read without it. Covers workers, too.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -20,12 +20,12 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
 const MAIN = resolve('dist/main.js');
 const ADMIN_TOKEN = 'test-admin-start-signals-0123456789';
-/** Time for a clean exit without running requests, on a busy machine. */
+/** Maximum time of a clean exit without running requests on a busy machine, in milliseconds. */
 const PROMPT_MS = 3_000;
-/** The start is divided into this many parts, and interrupted once in each at a random moment. */
+/** Number of parts of the start. The start is interrupted once in each part, at a random moment. */
 const MOMENTS = 4;
 
-/** The program, from its launch on. */
+/** Program that may still be starting. */
 interface Starting extends OwnedProcess {
   readonly folder: string;
   readonly configPath: string;
@@ -80,17 +80,17 @@ function spawnProgram(
   return starting;
 }
 
-/** Whether the process has a handler for a signal by now (Linux). */
+/** Reports whether the process has a handler for a signal (Linux). */
 function catches(pid: number, signal: number): boolean {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const mask = BigInt(`0x${/SigCgt:\s*(\w+)/.exec(status)?.[1] ?? '0'}`);
   return ((mask >> BigInt(signal - 1)) & 1n) === 1n;
 }
 
-/** Waits until a program can react to signals. Checks SIGHUP, for which Node itself has no handler. */
+/** Waits until a program handles signals. Checks SIGHUP, for which Node itself has no handler. */
 const waitForHandlers = ({ pid }: Starting): Promise<void> => eventually('it hears signals', () => catches(pid, 1));
 
-/** Expects the signal to stop the program cleanly and soon, without output on stderr. */
+/** Sends the signal, and expects a clean and prompt exit without output on stderr. */
 async function expectCleanExit(program: Starting, signal: NodeJS.Signals): Promise<void> {
   const startedMs = performance.now();
   expect(await program.end(signal)).toEqual({ code: 0, signal: null });
@@ -188,7 +188,7 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     await eventually('it asks Redis', () => proxy.accepted > 0);
     await sleep(100);
     await expectCleanExit(program, 'SIGTERM');
-    // Redis is reached before the database is opened.
+    // The start opens Redis before the database, so nothing was migrated.
     expect(program.event('migrated')).toBeUndefined();
   });
 
@@ -202,7 +202,7 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     await eventually('it asks Redis', () => proxy.accepted > 0);
     addOperation(program);
     if (isSaid) program.child.kill('SIGHUP');
-    // A file that changes is seen within two seconds.
+    // The file watcher notices a change within two seconds.
     await sleep(isSaid ? 100 : 2_000);
     proxy.release();
     await isRunning(program);

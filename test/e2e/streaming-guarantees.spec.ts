@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Makes the backend stream events from now on. Returns functions that write to its response and end it. */
+/** Makes the backend stream events. Returns functions that write to its response and end it. */
 function events(): { write: (text: string) => void; end: () => void } {
   let answer: ServerResponse | undefined;
   gateway.answerWith((_request, response) => {
@@ -125,7 +125,7 @@ describe('request trailers', () => {
     const head = `PUT /api/v1/files/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nTrailer: Digest\r\n`;
     const body = 'Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n4\r\nbody\r\n0\r\n';
     const ask = (trailers: string): Promise<string> => gateway.raw(`${head}${body}${trailers}\r\n\r\n`);
-    // A second Content-Length in the trailers is an attack.
+    // A Content-Length in the trailers is an attack.
     expect(await ask('Content-Length: 3')).toMatch(/^HTTP\/1\.1 400 /);
     gateway.backend.requests.length = 0;
     expect(await ask('Digest: x\r\nX-Account-Id: acc_evil\r\nAuthorization: Bearer x')).toMatch(/^HTTP\/1\.1 200 /);

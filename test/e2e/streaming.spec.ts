@@ -13,7 +13,7 @@ import { startProxied, type Proxied } from '../support/proxied.js';
 
 const LARGE_MEBIBYTES = 60;
 
-/** The most that a sender and a receiver that does not read have between them: two connections, and what programs hold. */
+/** Maximum mebibytes between a sender and a receiver that does not read: in two connections and in the programs. */
 const MAX_IN_FLIGHT_MEBIBYTES = 2 * mebibytesPerConnection() + 4;
 
 let gateway: Proxied;
@@ -53,7 +53,7 @@ describe('a body larger than all sockets on its way', () => {
   const MEBIBYTES = MAX_IN_FLIGHT_MEBIBYTES + 40;
   const expected = sha256Of(largeBody(MEBIBYTES));
 
-  /** Returns the body, and a count of the mebibytes sent so far. */
+  /** Returns a body, and a function for the number of mebibytes that were read from it. */
   function counted(): { body: Generator<Buffer>; sent(): number } {
     let count = 0;
     function* body(): Generator<Buffer> {

@@ -20,7 +20,7 @@ const CALLS = 'trailgate_upstream_target_calls_total';
 let gateway: Proxied;
 let well: Backend;
 let broken: Backend;
-/** Calls by series, after the requests. */
+/** Number of calls by series, after all requests. */
 let calls: Map<string, number>;
 
 beforeAll(async () => {
@@ -69,7 +69,7 @@ describeWithPrometheus('the alerts of docs/metrics.md', () => {
       tests: [
         {
           interval: '1m',
-          // As many calls in each minute as there were here.
+          // Simulates as many calls in each minute as there were in this test.
           input_series: [...calls].map(([series, count]) => ({ series, values: `0+${count}x20` })),
           alert_rule_test: [
             {

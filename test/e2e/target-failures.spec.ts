@@ -1,6 +1,6 @@
 /**
  * One of two targets is killed, frozen or answers garbage under load. Few idempotent requests fail before it is
- * ejected, and none afterwards. No other request reaches a backend twice.
+ * ejected, and none afterward. No other request reaches a backend twice.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Pool } from 'undici';
@@ -13,8 +13,8 @@ const PER_SECOND = 100;
 const FIRST_BYTE_MS = 2_000;
 const EJECTION_MS = 500;
 /**
- * Maximum failures before the target is ejected: five in a row, those that end with them, and the POSTs that it holds
- * at that moment. Its GETs are retried elsewhere.
+ * Maximum number of failures before the target is ejected. These are five in a row, others that end with them, and the
+ * POSTs that it holds at that moment. Its GETs are retried at the other target.
  */
 const MAX_LOST = 40;
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   gateway = await startProxied({
     targets: targets.map(({ url }) => url),
     config: {
-      // All clients have one address here.
+      // All clients share one address here.
       gateway: { limits: { connectionsPerAddress: 0 } },
       services: {
         backend: {
@@ -38,7 +38,7 @@ beforeAll(async () => {
       },
     },
   });
-  // Warms up, since the first requests are slow.
+  // Warms up, because the first requests are slow.
   client = new Pool(gateway.trailgate.gatewayUrl);
   await openLoop(PER_SECOND, 1, shoot).done;
 });
@@ -50,13 +50,13 @@ afterAll(() => client.destroy());
 
 interface Sent {
   readonly line: string;
-  /** 0 if there was no response. */
+  /** Status of the response, or 0 without one. */
   readonly status: number;
 }
 
 let ids = 0;
 
-/** Every fifth request is a POST with a body, the others are GETs; each has an id of its own. */
+/** Sends a request with its own ID. Every fifth is a POST with a body, and the others are GETs. */
 async function shoot(index: number): Promise<Sent> {
   const isPost = index % 5 === 0;
   const path = `${isPost ? '/customers' : '/open'}?id=${ids++}`;
@@ -78,7 +78,7 @@ async function shoot(index: number): Promise<Sent> {
 const isFailed = ({ result }: Shot<Sent>): boolean => result.status !== 200;
 const isPost = ({ result }: Shot<Sent>): boolean => result.line.startsWith('POST');
 
-/** Returns the time at which the event was first logged after `sinceMs`. */
+/** Returns the time at which the event was first logged after `sinceMs`, or Infinity. */
 function loggedMs(event: string, sinceMs: number): number {
   const line = gateway.trailgate
     .logs()
@@ -86,7 +86,7 @@ function loggedMs(event: string, sinceMs: number): number {
   return line === undefined ? Infinity : Date.parse(String(line['time']));
 }
 
-/** Breaks the first target half a second into a load. Resolves when it is ejected and all requests are answered. */
+/** Breaks the first target half a second into a load. Resolves once it is ejected and all requests are answered. */
 async function underLoad(seconds: number, breakIt: () => unknown): Promise<{ shots: Shot<Sent>[]; ejectedMs: number }> {
   const load = openLoop(PER_SECOND, seconds, shoot);
   await sleep(500);
@@ -97,29 +97,29 @@ async function underLoad(seconds: number, breakIt: () => unknown): Promise<{ sho
   return { shots, ejectedMs: loggedMs('target_lost', brokenMs) };
 }
 
-/** The guarantees that hold whatever breaks. */
+/** Checks the guarantees that hold whatever breaks. */
 function expectNoHarm(shots: readonly Shot<Sent>[], ejectedMs: number): void {
   const failedGets = shots.filter((shot) => !isPost(shot) && isFailed(shot));
   expect(failedGets.filter(({ startedMs }) => startedMs > ejectedMs)).toEqual([]);
-  // Few requests failed before that.
+  // Few requests fail before the ejection.
   expect(shots.filter(isFailed).length).toBeLessThanOrEqual(MAX_LOST);
   const counts = arrivalsOf(targets);
   const twice = [...counts].filter(([line, count]) => line.startsWith('POST') && count > 1);
   expect(twice).toEqual([]);
-  // Every request answered with 200 did arrive.
+  // Every request answered with 200 reached a target.
   expect(shots.filter((shot) => !isFailed(shot) && !counts.has(shot.result.line))).toEqual([]);
 }
 
 /** Expects the first target to get requests again soon. */
 async function expectRecovery(): Promise<void> {
-  // Without the requests that it held while it was frozen.
+  // Counts only new requests, not those that the target held while it was frozen.
   const served = () => targets[0].arrivals.filter((line) => line.includes('recovery')).length;
   const before = served();
   const isServed = async (): Promise<boolean> => {
     await gateway.send('/open?recovery');
     return served() > before + 5;
   };
-  // Each failed probe has made its ejection longer.
+  // Each failed trial request has made the ejection longer.
   await eventually('the target is served again', isServed, 4 * EJECTION_MS + 3_000);
 }
 

@@ -1,4 +1,7 @@
-/** A target with a host name uses all its addresses, and resolves it repeatedly. Real sockets, but a test resolver. */
+/**
+ * A target with a host name uses all its addresses, and resolves the name repeatedly. Uses real sockets and a test
+ * resolver.
+ */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { LookupAddress } from 'node:dns';
@@ -13,11 +16,11 @@ import { eventually } from '../support/processes.js';
 
 const RESOLVE_INTERVAL_MS = 50;
 
-/** Addresses of the name; an error if it cannot be resolved. */
+/** Addresses that the test resolver returns, or an error if the name cannot be resolved. */
 let resolved: readonly string[] | Error;
 let lookups: string[];
 let servers: Server[];
-/** Address and Host of every request that arrived, in order. */
+/** Address and Host of every request, in order of arrival. */
 let arrivals: { address: string; host: string | undefined }[];
 let port: number;
 let forwarder: Forwarder;

@@ -34,7 +34,7 @@ describeWithOpenssl('over TLS', () => {
     return standardName;
   }
 
-  // RFC 9113 section 9.2.2 and its appendix A.
+  // Cipher suites that RFC 9113 forbids (section 9.2.2 and appendix A).
   it.each([
     'AES128-GCM-SHA256',
     'AES256-SHA',

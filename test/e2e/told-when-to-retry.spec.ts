@@ -1,6 +1,6 @@
 /**
- * Callers learn when to retry: not before it can help, not all at the same moment, and not automatically if it could
- * repeat an effect.
+ * Callers learn when to retry. Retries come not before they can help, not all at the same moment, and not automatically
+ * if they could repeat an effect.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -49,7 +49,7 @@ const retryFields = ({ headers }: Answer): [string | undefined, string | undefin
   headers['x-should-retry'] as string | undefined,
 ];
 
-/** Sends requests at the same time, expects 503 for each, and returns their Retry-After values. */
+/** Sends concurrent requests, expects 503 for each, and returns their Retry-After values. */
 async function refusalsOf(path: string, method: string, count: number): Promise<number[]> {
   const refused = await Promise.all(Array.from({ length: count }, () => gateway.send(path, { method })));
   return refused.map((answer) => {
@@ -68,7 +68,7 @@ describe('Retry-After of a 503 without a backend call', () => {
       async () => (await gateway.send('/unhealthy', { method: 'POST' })).status === 503,
     );
     const seconds = await refusalsOf('/unhealthy', 'POST', 40);
-    // A check comes up to a tenth earlier than its interval.
+    // A check comes up to a tenth of its interval early.
     const elapsedS = (performance.now() - beganMs) / 1_000;
     expect(Math.min(...seconds)).toBeGreaterThanOrEqual(Math.floor(0.9 * CHECK_INTERVAL_S - elapsedS));
     expect(Math.max(...seconds)).toBeLessThanOrEqual(1.25 * CHECK_INTERVAL_S);
@@ -81,7 +81,7 @@ describe('Retry-After of a 503 without a backend call', () => {
         ? true
         : gateway.send('/ejected').then(() => false),
     );
-    // One request may be the probe that is let through.
+    // One request may be let through as a trial request.
     await gateway.send('/ejected');
     const seconds = await Promise.all(Array.from({ length: 40 }, () => gateway.send('/ejected')));
     const values = seconds.map((answer) => retryFields(answer)[0]).filter((value) => value !== undefined);

@@ -1,4 +1,4 @@
-/** Spans reach an OpenTelemetry collector through OTLP, for sampled requests and for failures. */
+/** Spans reach an OpenTelemetry collector over OTLP, for sampled requests and for failures. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { send } from '../support/http.js';
@@ -41,7 +41,7 @@ const attributes = ({ attributes: list }: CollectedSpan) =>
 const millis = ({ startTimeUnixNano: start, endTimeUnixNano: end }: CollectedSpan) =>
   Number((BigInt(end) - BigInt(start)) / 1_000_000n);
 
-/** Waits for the spans of one request and returns them, the server span first. */
+/** Waits for the spans of one request. Returns them with the server span first. */
 async function spansOfRequest(): Promise<CollectedSpan[]> {
   await eventually('its spans are exported', () => collector.spans.length > 0, 10_000);
   expect(collector.complaints).toEqual([]);
@@ -103,7 +103,7 @@ it('callers cannot cause traces unless followCallers is on', async () => {
   expect((await send(path, { headers })).status).toBe(200);
   expect(backend.requests.at(-1)?.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-\\w{16}-00$`));
   expect((await send(`${path}/broken`, { headers })).status).toBe(503);
-  // Since the failure is exported, a span of the success would have arrived, too.
+  // The failure is exported, so a span of the success would have arrived, too.
   const [request] = await spansOfRequest();
   expect(request).toMatchObject({ traceId: TRACE, name: 'GET /customers/{id}', status: ERROR });
   expect(collector.spans.filter(({ kind }) => kind === SERVER)).toHaveLength(1);

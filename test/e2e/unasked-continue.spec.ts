@@ -15,7 +15,7 @@ const CONNECTIONS = 2;
 
 let backend: RawBackend;
 let gateway: OwnProxied;
-/** Pieces that the backend writes to each request, one after the other. */
+/** Pieces that the backend writes in response to each request. */
 let pieces: readonly string[] = [];
 /** Whether the backend repeats the last piece without end. */
 let repeats = false;
@@ -69,7 +69,7 @@ it.each([
   ['a thousand times', [CONTINUE.repeat(1_000) + OK]],
 ])('100 Continue %s: the client gets the response alone, and the connection is reused', async (_when, all) => {
   pieces = all;
-  // Closes what the last test has left behind.
+  // Closes the backend connection that the previous test left open.
   await gateway.send('/open');
   const before = backend.connections;
   for (const version of ['1.1', '1.0', '1.1']) {

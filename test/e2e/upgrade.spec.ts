@@ -13,7 +13,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 import { VERSION } from '../../src/platform/version.js';
 
 const CHECK_INTERVAL_MS = 100;
-/** Pause of a client between two requests, so that starting programs get processor time. */
+/** Pause of a client between two requests, so that starting programs get CPU time. */
 const PAUSE_MS = 20;
 const CLIENTS = 8;
 
@@ -87,7 +87,7 @@ describeWithBoth('two gateways on one database', () => {
       await oldest.stop();
       members = [other, replacement];
       await balancer.use(...members);
-      // Both versions serve together for a while.
+      // Lets both versions serve together for a while.
       await sleep(500);
     }
     isLoaded = false;

@@ -1,4 +1,4 @@
-/** kill -9 under load: usage adds up to the counters, and no request that reached the backend is missing from them. */
+/** kill -9 under load. Usage adds up to the counters, and they include every request that reached the backend. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { migratedDatabase, type TestDatabase } from '../support/database.js';
@@ -10,11 +10,11 @@ import { SteadyLoad } from '../support/steady-load.js';
 
 const FLUSH_MS = 200;
 const PER_SECOND = 150;
-/** Time of a flush on a busy machine, in addition to the interval. */
+/** Additional time of a flush on a busy machine, in milliseconds. */
 const SLACK_MS = 600;
 const CONFIG = {
   usage: { flushInterval: `${FLUSH_MS}ms` },
-  // `closed`: a request that Redis could not count is not admitted, however busy this machine is.
+  // With `closed`, no request is admitted that Redis could not count, however busy this machine is.
   plans: { month: { key: { month: 500_000 }, account: { month: 1_000_000 }, onRedisLoss: 'closed' } },
 };
 
@@ -23,7 +23,7 @@ interface Rows {
   readonly data: readonly { readonly outcome: string; readonly cost: number }[];
 }
 
-/** Returns the usage of the account by its counters and by its rows. */
+/** Returns the usage of the account by its counters and by its usage rows. */
 async function readUsage(admin: RunningTrailgate['admin'], accountId: string, keyId: string) {
   const path = `/accounts/${accountId}/usage?group_by=outcome&api_key_id=${keyId}`;
   const { windows, data } = await admin.call<Rows>('GET', path);
@@ -103,7 +103,7 @@ describeOnDatabasesWithRedis('usage of two gateways on one Redis', (kind) => {
     expect(after.recorded).toBe(after.key);
     expect(after.account).toBeGreaterThanOrEqual(backend.requests.length);
     expect(after.account).toBeLessThanOrEqual(load.samples.length);
-    // It stays so.
+    // The usage does not change any more.
     await sleep(4 * FLUSH_MS);
     expect(await readUsage(first.admin, account.id, key.id)).toEqual(after);
     await first.stop();

@@ -30,7 +30,7 @@ interface RowsAnswer {
 
 const PLANS = { bill: { account: { month: 20 } }, minute: { key: { minute: 3 } } };
 
-/** Starts a backend for `/files/<name>`. */
+/** Starts a backend for `/files/<name>`. The name selects its response. */
 function startFiles(): Promise<Backend> {
   return startBackend((request, response) => {
     const name = request.url?.split('/').at(-1) ?? '';
@@ -67,7 +67,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
       (await rowsOf(accountId, 'group_by=outcome')).data.map((row) => [row.outcome, [row.requests, row.cost]]),
     );
 
-  /** Waits for the flush, then expects these outcomes. */
+  /** Waits for the flush, and expects these outcomes. */
   const expectUsage = async (accountId: string, expected: Record<string, number[]>): Promise<void> => {
     const holds = async () => isDeepStrictEqual(await outcomesOf(accountId), expected);
     await eventually('usage is written', holds).catch(() => undefined);
@@ -119,7 +119,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
       'GET',
       `/accounts/${account.id}/usage?forecast=true&api_key_id=${key.id}`,
     );
-    // Eight are left, at twelve a day. Only on its last day does the month end before they are used up.
+    // Eight requests are left, at twelve a day. Only on its last day would the month end before they are used up.
     expect(forecasts).toMatchObject([{ policy: 'account-month', per_day: 12 }]);
     expect(forecasts[0]?.['expected']).toBeGreaterThanOrEqual(12);
     expect(await trailgate.admin.usage(account.id)).not.toHaveProperty('forecasts');
@@ -167,7 +167,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     const caller = new Caller(trailgate.gatewayUrl, key.secret);
     await Promise.all([caller.burst(1), caller.burst(1, '/files/404'), caller.burst(1, '/customers')]);
     const query = 'group_by=operation,outcome';
-    // A row appears with the flush after a request was admitted. Its outcome follows with a later flush.
+    // A row appears with the flush after a request was admitted. Its outcome follows in a later flush.
     const hasEnded = ({ outcome }: Row) => outcome !== 'in_flight';
     await eventually('all are written, with their outcomes', async () => {
       const { data } = await rowsOf(account.id, query);

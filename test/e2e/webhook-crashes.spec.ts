@@ -2,7 +2,7 @@
  * Events are sent in while the processes that deliver them are killed repeatedly. Each accepted event is delivered at
  * least once. The number of duplicates is written to stderr.
  *
- * The suite sends 600 events; `TRAILGATE_TEST_EVENTS=100000 npm test -- test/e2e/webhook-crashes` sends more to each
+ * The suite sends 600 events. `TRAILGATE_TEST_EVENTS=100000 npm test -- test/e2e/webhook-crashes` sends more to each
  * database.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -106,7 +106,7 @@ class World {
         const { status, data } = await sendEvents(adminUrl(), events).catch(() => ({ status: 0, data: [] }));
         for (const { event_id: id } of data) this.taken.add(id);
         if (status === 202) break;
-        // Any other status would be permanent.
+        // Repeating the request would not help with any other status.
         if (status !== 0 && status !== 503) throw new Error(`events were refused with ${status}`);
         await sleep(100);
       }
@@ -114,7 +114,10 @@ class World {
     }
   }
 
-  /** Kills until the end, with a pause before each kill. `kill` returns whether it did. */
+  /**
+   * Calls `kill` repeatedly until `end` is called, with a pause before each call. `kill` reports whether it killed a
+   * process.
+   */
   async killRepeatedly(pauseMs: () => number, kill: () => Promise<boolean>): Promise<void> {
     while (!this.isOver) {
       await sleep(pauseMs());
@@ -123,13 +126,13 @@ class World {
     }
   }
 
-  /** Waits until there were enough kills for this number of events: one for two requests. */
+  /** Waits for enough kills for this number of events: one for every two requests, up to `MAX_KILLS_AWAITED`. */
   async waitForKills(events: number): Promise<void> {
     const due = Math.floor(Math.min(events / EVENTS_A_REQUEST / 2, MAX_KILLS_AWAITED));
     await eventually(`${due} kills`, () => this.kills >= due, DEADLINE_MS);
   }
 
-  /** Stops the kills. */
+  /** Ends `killRepeatedly`. */
   end(): void {
     this.isOver = true;
   }
@@ -159,7 +162,7 @@ describeWithOwnPostgres('on PostgreSQL', () => {
   let options: TrailgateOptions;
   let isOver = false;
 
-  /** Starts a worker, and starts it again when it ends, as a supervisor does. */
+  /** Starts a worker, and restarts it when it exits, as a supervisor does. */
   async function startWorker(): Promise<RunningTrailgate> {
     const worker = await startTrailgate({ ...options, roles: ['worker'] });
     void worker.exited.then(({ signal }) => (isOver || signal === 'SIGKILL' ? undefined : replace(worker)));
@@ -190,7 +193,7 @@ describeWithOwnPostgres('on PostgreSQL', () => {
       const killing = world.killRepeatedly(
         () => 200 + Math.random() * 800,
         async () => {
-          // Not one that is only starting, which has nothing to lose yet.
+          // Kills only workers that have delivered something. One that is still starting has nothing to lose.
           const busy = workers.filter(({ stdout }) => stdout.some((line) => line.includes('"webhook_attempt"')));
           const victim = busy[Math.floor(Math.random() * busy.length)];
           if (victim === undefined) return false;
@@ -205,7 +208,7 @@ describeWithOwnPostgres('on PostgreSQL', () => {
         () => intake.adminUrl,
         async (events) => {
           if (restarts.includes(events)) restarting.push(postgres.restart());
-          // However slowly workers start, those that are killed have delivered something.
+          // Waits until enough workers were killed, however slowly they start.
           await world.waitForKills(events);
         },
       );
@@ -272,7 +275,7 @@ describeUnless(canMountDisk() ? null : 'needs root, to mount a small disk')('on 
       times(100, (each) => ({ ...eventOf(accountId, `full-${number}-${each}`), data: { text: 'x'.repeat(1_000) } }));
     disk.fill();
     let number = 0;
-    // The space that the database already has takes a few.
+    // A few requests fit into the space that the database already has.
     while ((await sendEvents(program.adminUrl, request(number))).status === 202) number++;
     expect((await sendEvents(program.adminUrl, request(number))).status).toBe(503);
     disk.clear();

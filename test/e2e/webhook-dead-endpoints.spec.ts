@@ -1,6 +1,6 @@
 /**
- * Endpoints that fail in every way beside working ones. The working ones get each event once, and the dead ones are
- * left alone after a few attempts. `test/performance` measures their cost in time and memory.
+ * Endpoints that fail in every way beside working ones. The working ones get each event once. The dead ones are left
+ * alone after a few attempts. `test/performance` measures their cost in time and memory.
  */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -8,7 +8,7 @@ import { DeadEndpointWorld } from '../support/dead-endpoint-world.js';
 
 const [ACCOUNTS, GOOD, DEAD] = [8, 1, 2];
 const PHASE_MS = 4_000;
-/** Timeout of an attempt. */
+/** Timeout of a delivery attempt. */
 const TIMEOUT = '2s';
 
 let world: DeadEndpointWorld;
@@ -35,7 +35,7 @@ describe('dead endpoints of every kind', () => {
   });
 
   it('get one failing attempt at a time, and are left alone after a few', () => {
-    // A dead endpoint gets five attempts in a row, and then one after each pause of 1, 2, 4, … s.
+    // A dead endpoint gets five attempts in a row, and then one after each pause of 1, 2, 4, … seconds.
     const most = 5 + Math.ceil(Math.log2(lastedMs / 1_000 + 1)) + 1;
     const tried = new Map<string, number>();
     for (const line of world.attempts()) {
@@ -44,7 +44,7 @@ describe('dead endpoints of every kind', () => {
       tried.set(id, (tried.get(id) ?? 0) + 1);
     }
     expect(tried.size).toBe(world.kinds.size);
-    // A redirect comes from a reachable endpoint: it is a failure, but does not open the circuit breaker.
+    // A redirecting endpoint is reachable, so its failures do not open the circuit breaker.
     const often = [...tried].filter(([id, count]) => world.kinds.get(id) !== 'redirecting' && count > most);
     expect(often).toEqual([]);
     expect(world.mostOpen).toBeLessThanOrEqual(world.kinds.size + 8);

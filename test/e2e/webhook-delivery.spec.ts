@@ -17,7 +17,7 @@ import type { MadeEndpoint } from '../support/webhook-endpoints.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { serviceEvent } from '../support/webhooks.js';
 
-/** The code that an integrator copies. */
+/** Sample code that an integrator copies. */
 interface PublicKeySample {
   publicKeysOf(endpointId: string): Promise<string[]>;
   verifyWebhook(publicKey: string, headers: IncomingHttpHeaders, body: Buffer): boolean;
@@ -26,7 +26,7 @@ interface PublicKeySample {
 const EVENTS = 10;
 const PATIENT_MS = 60_000;
 const MAX_MS = 250;
-/** Prefix of the 32 bytes of a public key in DER (RFC 8410). */
+/** DER prefix of an Ed25519 public key, before its 32 bytes (RFC 8410). */
 const PUBLIC_DER = Buffer.from('302a300506032b6570032100', 'hex');
 
 describeOnDatabases('an event', (kind) => {
@@ -76,7 +76,7 @@ describeOnDatabases('an event', (kind) => {
   async function addEvent(name: string): Promise<number> {
     const { endpointIds } = await addEvents(database.db, [serviceEvent(name, { accountId })], Date.now());
     const atMs = performance.now();
-    // Notifies like a gateway in another process. With SQLite there is only one process, and it is not this one.
+    // Notifies the program as a gateway in another process does. On SQLite no other process can notify it.
     if (kind === 'postgres') new WorkSignal(notifyBy(database.db)).tell(endpointIds);
     return atMs;
   }
@@ -110,7 +110,7 @@ describeOnDatabases('an event', (kind) => {
     const text = await metrics();
     expect(text).toMatch(/^trailgate_webhook_active_attempts \d/m);
     expect(text).toMatch(/^trailgate_webhook_oldest_due_seconds \d/m);
-    // On SQLite there is no other process to listen to.
+    // On SQLite there is no listener, because there is only one process.
     const hears = /^trailgate_webhook_listener_up (\d)$/m.exec(text)?.[1];
     expect(hears).toBe(kind === 'postgres' ? '1' : undefined);
   });
@@ -154,7 +154,7 @@ describeOnDatabases('an event', (kind) => {
     // Both the old key and the published keys verify this event.
     await arrives('during');
     expect(verifiedBy(first)).toEqual([true]);
-    // The gateway reads the keys again when its copy is five seconds old.
+    // The gateway reads the keys again once its copy is five seconds old.
     clock.runAhead(6_000);
     await eventually('both are shown', async () => (await publicKeysOf(endpoint.id)).length === 2);
     expect(verifiedBy(await publicKeysOf(endpoint.id))).toEqual([true, true]);
@@ -188,7 +188,7 @@ describeOnDatabases('an event', (kind) => {
     await eventually('it arrives', () => receiver.received.length > before);
   });
 
-  // On SQLite no other process delivers.
+  // On SQLite no other process can deliver.
   if (kind === 'postgres')
     it('is delivered by another process if the delivering one is killed, and none is lost', async () => {
       const before = receiver.received.length;
@@ -197,11 +197,12 @@ describeOnDatabases('an event', (kind) => {
       await eventually('one is under way', () => receiver.received.length > before);
       await trailgate.kill9();
       receiver.respond((response) => response.writeHead(204).end());
-      // It notices at its start that the other is dead. A running process notices it at its next scan (webhook-owners).
+      // The new process detects at its start that the old one is dead. A running one detects it at its next scan
+      // (webhook-owners).
       const other = await start(undefined, ['admin', 'worker']);
       try {
         const ids = () => new Set(receiver.received.slice(before).map(({ id }) => id));
-        // If the database has not noticed the death yet, the lease of half a minute has to expire first.
+        // If the database has not noticed the death yet, the lease of 30 seconds has to expire first.
         await eventually('all arrive', () => ids().size === EVENTS, PATIENT_MS);
         const [{ id = '' } = {}] = receiver.received.slice(before);
         await eventually('what was under way arrives again', () =>

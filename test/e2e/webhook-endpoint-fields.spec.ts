@@ -1,4 +1,4 @@
-/** Fields of a webhook endpoint in the admin API, on both databases. Invalid ones are refused with a pointer. */
+/** Fields of a webhook endpoint in the admin API, on SQLite and PostgreSQL. Invalid ones are refused with a pointer. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ASLEEP } from '../../src/outbox/lane-rows.js';
@@ -15,7 +15,7 @@ const EVENTS = ['customer.created', 'customer.deleted'];
 
 describeOnDatabases('a webhook endpoint', (kind) => {
   let database: DatabaseHandle;
-  /** Program of all tests, except for those that need their own. */
+  /** Program that all tests share, except for those that need their own. */
   let shared: RunningAdmin;
   let running: RunningAdmin;
   let accountId: string;
@@ -30,7 +30,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
   });
   beforeEach(async () => {
     running = shared;
-    // The limits are per minute.
+    // Limits apply per minute.
     running.clock.advance(60_000);
     accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
   });

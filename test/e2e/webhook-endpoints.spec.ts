@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints through the admin API, on both databases: concurrent edits, and the waiting deliveries of endpoints
- * that are paused, edited or deleted.
+ * Webhook endpoints in the admin API, on SQLite and PostgreSQL. Covers concurrent edits, and the waiting deliveries of
+ * endpoints that are paused, edited or deleted.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';

@@ -1,4 +1,4 @@
-/** Deliveries go out at once after a receiver or its endpoint was repaired. */
+/** Waiting deliveries are sent at once after a receiver or its endpoint was repaired. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { EMITTING, whole, type Say } from '../support/emitting.js';

@@ -1,6 +1,6 @@
 /**
- * Sending on request, on both databases: a test delivery with its result. Attempts are repeated for one delivery, for
- * all failed ones, or for a time span.
+ * Deliveries on request, on SQLite and PostgreSQL. Covers test deliveries, and retries of one delivery, of all failed
+ * ones, or of a time span.
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,7 +28,7 @@ interface Delivery {
 
 const WEBHOOKS = { allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'] };
 const MINUTE_MS = 60_000;
-/** The receiver accepts the request and never responds. */
+/** Status for a receiver that accepts the request and never responds. */
 const NEVER = 0;
 
 describeOnDatabases('a webhook endpoint', (kind) => {
@@ -109,7 +109,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     const wrong = await running.admin.request('POST', `/webhook-endpoints/${id}/test`, { type: 'customer.creatd' });
     expectProblem(wrong, 'validation_failed');
     expect(received).toHaveLength(1);
-    // No other endpoint gets it, and it is no event that could be replayed to others.
+    // No other endpoint gets the test, and it is no event that can be replayed to others.
     const other = await create();
     expect(await replay(other.id, { status: 'all' })).toBe(0);
   });
@@ -161,7 +161,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     const delivery = await test(id);
     expect(delivery.attempt_log).toMatchObject([{ status_code: null, error: 'response_timeout' }]);
     expect(performance.now() - atMs).toBeGreaterThanOrEqual(1_000);
-    // Shorter than the default of 15 s.
+    // Shorter than the default timeout of 15 s.
     expect(performance.now() - atMs).toBeLessThan(10_000);
   });
 
@@ -248,7 +248,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
         .values(many.slice(at, at + 300))
         .execute();
     }
-    // The second thousand cannot be changed. The audit log records the request all the same.
+    // A trigger makes an update of the second thousand fail. The audit log still records the request.
     const stuck = many[1_500]!.id;
     const raise = "begin select raise(abort, 'stuck'); end";
     const refuse = {
@@ -265,7 +265,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     expect(data[0]).toMatchObject({ action: 'webhook_endpoint.replayed', after: { matching: 2_100 } });
     const allow = { sqlite: 'drop trigger stuck', postgres: 'alter table webhook_delivery drop constraint stuck' };
     await sql.raw(allow[kind]).execute(database.db);
-    // A second replay changes the rest.
+    // A second replay changes the remaining deliveries.
     expect(await replay(id)).toBe(1_100);
     expect(new Set(await states(id))).toEqual(new Set(['pending 1', 'pending 0']));
   });

@@ -21,13 +21,16 @@ import { readFileSync } from 'node:fs';
 const [key, id, timestamp, signature, file] = process.argv.slice(2);
 const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
 process.exit(verifyWebhook(key, headers, readFileSync(file)) ? 0 : 3);`;
-/** Returns the path of an interpreter. Otherwise a slow script of a version manager might run for each call. */
+/** Returns the path of an interpreter, so that calls do not run a slow script of a version manager. */
 function interpreterOf(command: string, args: readonly string[]): string {
   const { status, stdout } = spawnSync(command, args, { encoding: 'utf8' });
   return status === 0 ? stdout.trim() : command;
 }
 
-/** Programs around the samples, with their commands. They exit with 0 for success and 3 for refusal. */
+/**
+ * Programs around the samples, with their commands. They exit with 0 if they accept a delivery, and with 3 if they
+ * refuse it.
+ */
 const PROGRAMS: Readonly<Record<string, { file: string; program: (code: string) => string; command: string[] }>> = {
   JavaScript: { file: 'shared.mjs', program: (code) => code + JS_PROGRAM, command: [process.execPath] },
   'JavaScript, with the public key': {
@@ -115,7 +118,7 @@ const DELIVERIES: readonly Delivery[] = [
 const folder = mkdtempSync(join(tmpdir(), 'webhook-samples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The code below a heading, as a reader of the page copies it. */
+/** Returns the code below a heading, as a reader of the page copies it. */
 function codeOf(title: string): string {
   const section = PAGE.split(`### ${title}\n`)[1] ?? '';
   return /```\w+\n(.*?)\n```/s.exec(section)?.[1] ?? '';

@@ -1,6 +1,6 @@
 /**
- * The secrets of webhook endpoints, on both databases: shown once, sealed at rest, replaced with an overlap, and never
- * shared by two endpoints. Also the behavior without a sealing key, or with another one.
+ * The secrets of webhook endpoints, on SQLite and PostgreSQL. They are shown once, sealed at rest, replaced with an
+ * overlap, and never shared by two endpoints. Also covers a missing or different sealing key.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
@@ -19,7 +19,7 @@ import { PUBLIC_URL as URL, type MadeEndpoint } from '../support/webhook-endpoin
 
 const DAY_MS = 86_400_000;
 const SUPPLIED = formatWebhookSecret(Buffer.alloc(24, 7));
-/** The secret box of `startAdmin`. */
+/** Secret box with the key of `startAdmin`. */
 const BOX = new SecretBox(Buffer.alloc(32, 2));
 const TABLES = ['webhook_endpoint', 'webhook_secret', 'audit_entry'];
 
@@ -162,7 +162,7 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     }
     const { id, version } = await create();
     expectProblem(await post(`/webhook-endpoints/${id}/rotate-secret`, { secret: SUPPLIED }), 'webhook_secret_in_use');
-    // Nothing of the rotation is left, and the current secret stays valid.
+    // The failed rotation left nothing behind, and the current secret stays valid.
     const shown = await running.admin.call<MadeEndpoint>('GET', `/webhook-endpoints/${id}`);
     expect([shown.version, shown.public_keys]).toEqual([version, [expect.objectContaining({ expires_at: null })]]);
     expect((await running.admin.call<{ data: object[] }>('GET', path())).data).toHaveLength(2);

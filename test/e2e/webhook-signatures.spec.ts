@@ -1,4 +1,4 @@
-/** The libraries with which receivers verify webhooks accept those of the gateway, and nothing else. */
+/** Common webhook libraries accept the webhooks of the gateway, and nothing else. */
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
@@ -17,7 +17,10 @@ const NODE_LIBRARIES = ['standardwebhooks', 'svix', 'openai', 'replicate'];
 const PYTHON_LIBRARY = 'standardwebhooks (Python)';
 const LIBRARIES = [...NODE_LIBRARIES, PYTHON_LIBRARY];
 
-/** Installed before anything is signed, since it may take longer than a signature is valid. */
+/**
+ * Reason why the libraries are missing, if any. Installs them before anything is signed, because that can take longer
+ * than a signature is valid.
+ */
 const missing = installNpmPackages(FOLDER) ?? installPythonPackages(FOLDER);
 
 const secret = newWebhookSecret();
@@ -32,7 +35,7 @@ interface Webhook {
   readonly body: string;
 }
 
-/** A verified message, its library, and the outcome. */
+/** Verified message, its library, and the outcome. */
 type Outcome = readonly [what: string, library: string, outcome: string];
 
 function webhook(what: string, changed: Partial<Webhook> = {}, aheadS = 0, secrets = [secret]): Webhook {
@@ -65,9 +68,12 @@ const REFUSED = [
   }),
 ];
 
-/** Receivers allow five minutes. Some seconds pass until the last library has checked. */
+/**
+ * Webhooks outside the tolerance of five minutes. The early one has a margin, because the last library checks some
+ * seconds later.
+ */
 const LATE_OR_EARLY = [webhook('301 s late', {}, -301), webhook('330 s early', {}, 330)];
-/** Name of the library that checks only the signature. */
+/** Library that checks only the signature, not the time. */
 const IGNORES_TIME = 'replicate';
 
 describeUnless(missing)('a webhook', () => {

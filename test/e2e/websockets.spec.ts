@@ -1,4 +1,6 @@
-/** WebSockets: the same checks as for every request before they open, unchanged bytes, and a clean end. */
+/**
+ * WebSockets get the same checks as every request before they open. Bytes pass unchanged, and connections end cleanly.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -15,7 +17,7 @@ import { acquireTrailgate } from '../support/shared-program.js';
 const KEY = randomBytes(16).toString('base64');
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
 
-/** A backend that accepts every handshake on /live and echoes what it receives. */
+/** Backend that accepts every handshake on /live and echoes what it receives. */
 class EchoBackend {
   readonly handshakes: IncomingMessage[] = [];
   readonly sockets: Socket[] = [];
@@ -85,7 +87,7 @@ class EchoBackend {
   }
 }
 
-/** The client side of a connection after an upgrade, or after a response that refused it. */
+/** Client side of a connection after an upgrade, or after a response that refused it. */
 interface Opened {
   readonly socket: Socket;
   readonly head: string;
@@ -246,7 +248,7 @@ describe('a WebSocket through the gateway', () => {
     expect(await counted()).toBe(before);
   });
 
-  // RFC 6455 section 4.4: the client may try again with a version that the refusal names.
+  // The client may retry with a version that the refusal names (RFC 6455 section 4.4).
   it('forwards the protocol and versions that a 426 of the backend names', async () => {
     const { head, ended } = await open('/live/version', [authorized()]);
     expect(head).toMatch(/^HTTP\/1\.1 426 /);
@@ -342,7 +344,7 @@ describe('a WebSocket through the gateway', () => {
     const begun = performance.now();
     const stopped = trailgate.stop();
     await ended;
-    // A close frame with the code for "going away" (RFC 6455 section 7.4.1).
+    // Close frame with the code for "going away" (RFC 6455 section 7.4.1).
     expect([...received().subarray(0, 1), received().readUInt16BE(2)]).toEqual([0x88, 1001]);
     expect((await stopped).code).toBe(0);
     expect(quietMsSince(begun)).toBeLessThan(5_000);

@@ -1,4 +1,4 @@
-/** Processes of `--workers` die, several at once or the first one. The rest serve or end, and counts stay correct. */
+/** Processes of `--workers` die, several at once or the first one. The others serve or end, and counts stay correct. */
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -73,7 +73,7 @@ describeWithRedis('a gateway of three workers', () => {
       await eventually('they are replaced', async () => (await restarts()) === before + 2 * round);
       await eventually('all serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
     }
-    // Long enough for a surplus worker to have been started.
+    // Waits long enough for a surplus worker to start.
     await sleep(500);
     expect(childrenOf(trailgate.pid)).toHaveLength(WORKERS);
     expect(await ready()).toEqual({ status: 'pass' });

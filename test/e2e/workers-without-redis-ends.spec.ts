@@ -108,7 +108,7 @@ describe('workers without Redis whose first process is killed', () => {
     const caller = new Caller(trailgate.gatewayUrl, key.secret, 20);
     expect(await caller.decided(60)).toEqual({ 200: 60 });
     const headers = { authorization: `Bearer ${key.secret}` };
-    // A busy machine may refuse with 503 before the backend is called, which does not count in the month.
+    // A busy machine may refuse with 503 before the backend is called. That does not count in the month.
     const ask = async (): Promise<Answer> => {
       for (;;) {
         const answer = await send(`${trailgate.gatewayUrl}/api/v1/open?slow`, { headers });
@@ -128,7 +128,7 @@ describe('workers without Redis whose first process is killed', () => {
       return admitted;
     };
     const isWaiting = () => stdout.some((line) => line.includes('counters_in_use'));
-    // A start that does not wait would listen instead, and admit what is not written yet.
+    // A start that did not wait would listen, and admit requests whose counts are not written yet.
     const waiting = eventually('the start waits', isWaiting, 60_000).then(() => undefined);
     const early = await Promise.race([starting, waiting]);
     let admitted = early === undefined ? 0 : await usedUp(early);

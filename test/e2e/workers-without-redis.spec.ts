@@ -1,6 +1,6 @@
 /**
- * `--workers` on a machine without any server: a process beside them counts for all. There is one limit and one view of
- * revoked keys, and no count is lost with a worker.
+ * `--workers` on a machine without any server. A separate counting process counts for all workers. There is one limit
+ * and one view of revoked keys, and no count is lost with a worker.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -17,10 +17,12 @@ import { Caller } from '../support/rate-limit.js';
 const WORKERS = 2;
 const LIMIT = 100;
 const SOON_MS = 1_000;
-/** Number of kills. What a worker alone knows differs each time. */
+/** Number of kills. More than one, because what only one worker knows differs each time. */
 const KILLS = 2;
 
-/** Sends requests until at least `least` are admitted and all others are refused. Returns the number admitted. */
+/**
+ * Sends requests until at least `least` are admitted and all others are refused. Returns the number of admitted ones.
+ */
 async function admittedOn(caller: Caller, least: number): Promise<number> {
   let admitted = 0;
   const ask = async (): Promise<boolean> => {
@@ -66,7 +68,7 @@ describe('a gateway of two workers without Redis', () => {
           unlimited: {},
           local: { key: { minute: 60_000 }, onRedisLoss: 'local' },
         },
-        // The database gets counts only from the workers.
+        // Only workers write counts to the database, and only every minute.
         usage: { flushInterval: '60s' },
       },
       args: ['--workers', String(WORKERS)],
@@ -90,7 +92,7 @@ describe('a gateway of two workers without Redis', () => {
     const caller = new Caller(trailgate.gatewayUrl, key.secret, 250);
     expect(await caller.decided(500)).toEqual({ 200: LIMIT, 429: 500 - LIMIT });
     expect(backend.requests.length - arrived).toBe(LIMIT);
-    // Usage shows it at once, whichever worker counted.
+    // Usage is exact at once, whichever worker counted.
     expect((await caller.used())[`account-${plan}`]).toBe(LIMIT);
     expect(JSON.stringify(await trailgate.admin.usage(account.id))).toContain(`"used":${LIMIT}`);
     caller.close();
@@ -99,7 +101,7 @@ describe('a gateway of two workers without Redis', () => {
   it('refuses a revoked key in both workers within a second', async () => {
     const { key } = await trailgate.admin.newKey('unlimited');
     const status = async (): Promise<number> =>
-      // A new connection each time: to either worker.
+      // Opens a new connection, which can reach either worker.
       (await send(`${trailgate.gatewayUrl}/api/v1/open`, { headers: { authorization: `Bearer ${key.secret}` } }))
         .status;
     const twenty = () => Promise.all(Array.from({ length: 20 }, status));
@@ -139,11 +141,11 @@ describe('a gateway of two workers without Redis', () => {
     const other = await trailgate.admin.newKey('unlimited');
     for (let round = 0; round < KILLS; round++) {
       const { key } = await trailgate.admin.newKey('month');
-      // Each on its own connection, and so at its own worker. The first has not seen what the second counted.
+      // Each caller has one connection, and so its own worker. The first worker has not seen what the second counted.
       const [first, second] = [1, 1].map((count) => new Caller(trailgate.gatewayUrl, key.secret, count));
       expect(await first!.decided(20)).toEqual({ 200: 20 });
       expect(await second!.decided(40)).toEqual({ 200: 40 });
-      // Late counts are refunded a moment later.
+      // Late counts are refunded after a moment.
       await eventually('no more is counted', async () => (await second!.used())['account-month'] === 60);
       const restarts = await metric('trailgate_worker_restarts_total');
       const victim = countingPid();
@@ -193,7 +195,7 @@ describe('a gateway of two workers without Redis', () => {
       const statuses = await callers[0]!.burst(20);
       admitted += statuses[200] ?? 0;
       expect(await callers[1]!.burst(20)).toEqual({ 200: 20 });
-      // If it was replaced in the meantime, its replacement may have admitted some.
+      // The counting process may have been replaced meanwhile, and its replacement may have admitted some.
       expect(isAlive(pid) ? statuses : { 503: 20 }).toEqual({ 503: 20 });
     } finally {
       if (isAlive(pid)) process.kill(pid, 'SIGCONT');
@@ -204,12 +206,12 @@ describe('a gateway of two workers without Redis', () => {
   });
 
   it('does not mention Redis in logs and metrics after the counting process was lost', async () => {
-    // Stacks contain file names, including those of the Redis client.
+    // Leaves out stacks. They contain file names, including those of the Redis client.
     const withoutStacks = (name: string, value: unknown): unknown => (name === 'stack' ? undefined : value);
     const lines = trailgate.logs().map((line) => JSON.stringify(line, withoutStacks));
     expect(lines.some((line) => line.includes('counting_process_ended'))).toBe(true);
     expect(lines.some((line) => line.includes('quota_store_lost'))).toBe(true);
-    // The name of the setting contains it.
+    // Leaves out the name of the setting, which contains "Redis".
     const words = lines.filter((line) => /redis/i.test(line.replaceAll('onRedisLoss', '')));
     expect(words).toEqual([]);
     const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();

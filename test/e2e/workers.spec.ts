@@ -1,4 +1,4 @@
-/** `--workers`: several processes share one listener, one limit and one scrape, and survive the death of one. */
+/** With `--workers`, several processes share one listener, one limit and one scrape, and survive the death of one. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
@@ -71,7 +71,7 @@ describeWithRedis('a gateway of three workers', () => {
     const before = await requestsCounted();
     const [victim = 0] = workerPids();
     process.kill(victim, 'SIGKILL');
-    // Connections of the dead worker, accepted or queued, are reset. Nothing hangs, and the others keep serving.
+    // Connections of the dead worker, accepted or queued, are reset. No request hangs, and the others keep serving.
     const url = `${trailgate.gatewayUrl}/api/v1/customers`;
     const statuses = await Promise.all(
       Array.from({ length: 20 }, () =>

@@ -1,4 +1,4 @@
-/** A wrong parameter gets the same error from the gateway's own endpoint, the example backend and the admin API. */
+/** A wrong parameter gets the same error from the gateway's own endpoint, the example backend, and the admin API. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** A changed configuration is read and checked without blocking requests, and without leaking memory. */
+/** A changed configuration is read and checked without blocking requests and without leaking memory. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -13,18 +13,18 @@ import { quantile, SteadyLoad } from '../support/steady-load.js';
 /** Number of operations in the OpenAPI document of GitHub. */
 const OPERATIONS = 1_223;
 const MAX_MORE_BYTES = 150_000_000;
-/** A reload takes seconds of a core, which other programs may use, too. */
+/** Timeout of a reload, which takes seconds of a core that other programs may also use. */
 const RELOAD_TIMEOUT_MS = 300_000;
 const LONGEST_QUIET_MS = 5_000;
-/** Rates per second to try, highest first. The test uses the first that the machine can serve. */
+/** Request rates per second, highest first. The test uses the first that the machine can serve. */
 const RATES = [500, 200, 50];
 const CARRIED_MS = 20;
-/** Maximum processor time of an event loop turn during a reload. */
+/** Maximum CPU time of an event loop turn during a reload, in milliseconds. */
 const MAX_TURN_MS = 20;
-/** Maximum number of rounds. Other programs slow down some rounds. A blocking reload would slow down all. */
+/** Maximum number of rounds. Other programs slow down some rounds, but a blocking reload would slow down all. */
 const MAX_ROUNDS = 8;
 const RELOADS = 3;
-/** Longer than the 40 s after which garbage collections of an idle process end. */
+/** Timeout for memory to settle. Garbage collections of an idle process end after 40 s. */
 const SETTLED_MS = 90_000;
 
 describe('a reload of the OpenAPI document of GitHub', () => {
@@ -34,7 +34,9 @@ describe('a reload of the OpenAPI document of GitHub', () => {
   let secret: string;
 
   const description = (): Promise<Answer> => send(`${trailgate.gatewayUrl}/api/v1/openapi.json`);
-  /** Counts changes of the configuration. Reads each line once, because this process also sends the load. */
+  /**
+   * Returns the number of configuration changes. Reads each log line once, because this process also sends the load.
+   */
   let [lines, changed] = [0, 0];
   const changes = (): number => {
     for (; lines < trailgate.stdout.length; lines++) {
@@ -42,7 +44,7 @@ describe('a reload of the OpenAPI document of GitHub', () => {
     }
     return changed;
   };
-  /** Sends SIGHUP, waits until the new configuration applies, and requests the OpenAPI document for the first time. */
+  /** Sends SIGHUP, waits until the new configuration applies, and requests its OpenAPI document for the first time. */
   const reload = async (): Promise<void> => {
     const before = changes();
     trailgate.signal('SIGHUP');
@@ -57,7 +59,7 @@ describe('a reload of the OpenAPI document of GitHub', () => {
       env: turns.env,
       config: {
         services: {
-          // On a busy machine, delayed requests arrive all at once.
+          // A high queue limit, because on a busy machine delayed requests arrive all at once.
           backend: { accountShare: 1, queue: 10_000 },
           github: { targets: [backend.url], openapi: realDocument('github'), scopes: ['api:any'] },
         },
@@ -79,13 +81,13 @@ describe('a reload of the OpenAPI document of GitHub', () => {
       const measured = async (best: typeof quiet, during: () => Promise<void>): Promise<number> => {
         const [from, fromMs] = [Date.now(), performance.now()];
         await during();
-        // The longest waits are for other programs. A pause of 25 ms is already visible at p99.
+        // Uses p99, because the longest waits are for other programs. A pause of 25 ms is already visible at p99.
         const waits = load.between(fromMs, performance.now()).map(({ tookMs }) => tookMs);
         best.waitMs = Math.min(best.waitMs, quantile(waits, 0.99));
         best.turnMs = Math.min(best.turnMs, turns.longest(from, Date.now()));
         return performance.now() - fromMs;
       };
-      // If other programs delay requests, the reload may delay them, too.
+      // Compares with a quiet phase, because other programs delay requests in both.
       const isUnnoticed = (): boolean =>
         reloading.turnMs <= MAX_TURN_MS &&
         reloading.turnMs - quiet.turnMs < 10 &&
@@ -104,7 +106,7 @@ describe('a reload of the OpenAPI document of GitHub', () => {
     MAX_ROUNDS * RELOAD_TIMEOUT_MS,
   );
 
-  /** Starts a load as high as the machine can serve. */
+  /** Starts a load as high as the machine can serve. The caller stops it. */
   async function steadyLoad(): Promise<SteadyLoad> {
     for (const rate of RATES) {
       const load = new SteadyLoad([{ name: 'open', gatewayUrl: trailgate.gatewayUrl, secret }], rate);
@@ -141,7 +143,7 @@ it(
         () =>
           residentBytes(pid),
     );
-    // V8 frees the garbage of the startup when the process is idle.
+    // V8 frees the garbage of the startup once the process is idle.
     const isSmall = (): boolean => large!() - empty!() < MAX_MORE_BYTES;
     await eventually('garbage is given back', isSmall, SETTLED_MS);
     for (const program of programs) await program.stop();

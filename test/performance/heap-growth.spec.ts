@@ -15,7 +15,7 @@ it('the heap can grow without a major collection with the V8 option, and not wit
   const [otherwise, first] = await Promise.all([collectionsWhileGrowing(), collectionsWhileGrowing('room')]);
   expect(otherwise).toBeGreaterThan(0);
   let asked = first;
-  // V8 considers how fast the heap grows. It may consider a process slow that waits for a core.
+  // Retries, because V8 considers how fast the heap grows. A process that waits for a core can look slow.
   for (let more = 2; more > 0 && asked > 0; more--) asked = Math.min(asked, await collectionsWhileGrowing('room'));
   expect(asked).toBe(0);
 });

@@ -1,6 +1,6 @@
 /**
- * Attack: HTTP/2 clients without a key cause memory use or work in the gateway with a few bytes. The process has a heap
- * of 256 MB, and the clients come from 40 addresses.
+ * Attack by HTTP/2 clients without a key that cause memory use or work in the gateway with few bytes. The process has a
+ * heap of 256 MB, and the clients come from 40 addresses.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { resolve } from 'node:path';
@@ -14,7 +14,7 @@ import { startProxied, type OwnProxied } from '../support/proxied.js';
 const CROWD = resolve('test/support/http2-crowd.mjs');
 const CONNECTIONS = 2_000;
 const MAX_GROWTH_BYTES = 300 * 1024 * 1024;
-/** How long requests of others are measured once all hostile clients are connected. */
+/** Time that requests of others are measured after all hostile clients have connected. */
 const MEASURED_MS = 2_500;
 
 /** Allowance for other load on the machine. A blocked event loop would take seconds. */
@@ -23,7 +23,7 @@ const LATENCY_SLACK_MS = 250;
 type Kind = 'harmless' | 'memory' | 'resets' | 'continuation' | 'settings' | 'pings';
 
 interface Seen {
-  /** The 90th percentile of the requests of others. */
+  /** 90th percentile of the duration of other requests. */
   readonly latencyMs: number;
   readonly growthBytes: number;
 }
@@ -43,7 +43,7 @@ async function cutsOf({ trailgate }: OwnProxied): Promise<(reason: string) => nu
   return (reason) => series.get(`trailgate_connections_cut_total{reason="${reason}"}`) ?? 0;
 }
 
-/** Measures requests of another client from the first hostile connection until `MEASURED_MS` after the last. */
+/** Measures requests of another client, from the first hostile connection until `MEASURED_MS` after the last. */
 async function seenBeside(gateway: OwnProxied, kind: Kind, connections: number): Promise<Seen> {
   const { pid } = gateway.trailgate;
   const beforeBytes = residentBytes(pid);

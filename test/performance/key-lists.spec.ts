@@ -1,6 +1,6 @@
 /**
- * Paging, searching, filtering and sorting ten thousand keys of an account takes less than 100 ms, on both databases.
- * An index avoids reading keys of other accounts.
+ * Paging, searching, filtering and sorting ten thousand keys of an account takes less than 100 ms. An index avoids
+ * reading keys of other accounts. Runs on SQLite and PostgreSQL.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
@@ -13,9 +13,9 @@ import { describeOnDatabases } from '../support/describe-with.js';
 
 const MAX_MS = 100;
 const KEYS = 10_000;
-/** Other accounts have this many times more keys. Otherwise, PostgreSQL would scan the whole table. */
+/** The other account has this many times as many keys. With fewer, PostgreSQL would scan the whole table. */
 const OTHERS = 8;
-/** The fastest attempt counts, because other load on the machine can only slow a response down. */
+/** Number of attempts. The fastest counts, because other load can only slow a response down. */
 const ATTEMPTS = 7;
 
 const QUERIES = [
@@ -108,7 +108,8 @@ describeOnDatabases('10,000 keys of one account', (kind) => {
     expect(plan).not.toMatch(BY_READING_ALL);
   });
 
-  // Lists by last use are sorted for each request, because an index would be written with every use of a key.
+  // Lists by last use are not in this table. They are sorted for each request, because an index would be written with
+  // every key use.
   it.each(['limit=100', 'limit=100&order=desc', 'limit=100&sort=name', 'limit=100&sort=name&order=desc'])(
     '?%s reads keys in the order of the index',
     async (query) => expect(await planFor(query)).not.toMatch(BY_SORTING),
@@ -120,7 +121,7 @@ async function planOf(
   { sql: text, parameters }: { sql: string; parameters: readonly unknown[] },
 ): Promise<string> {
   const explain = kind === 'sqlite' ? 'explain query plan' : 'explain (costs off)';
-  // Inserts the parameters, because PostgreSQL would otherwise plan for any values.
+  // Inlines the parameters. PostgreSQL would otherwise plan for unknown values.
   const parts = text.split(kind === 'sqlite' ? /\?/ : /\$\d+/);
   const whole = sql.join(
     parts.flatMap((part, at) => (at === 0 ? [sql.raw(part)] : [sql.lit(parameters[at - 1]), sql.raw(part)])),
@@ -135,7 +136,7 @@ async function insertKeys({ db }: DatabaseHandle, accountId: string): Promise<vo
   for (let from = 0; from < KEYS; from += 500) {
     const rows = Array.from({ length: 500 }, (_, at): ApiKeyTable => {
       const index = from + at;
-      // Names are not in the order of any other column.
+      // Makes the order of names differ from that of every other column.
       const name = `Key ${(index * 7_919) % KEYS}`;
       return {
         id: `key_${accountId.slice(-8)}${String(index).padStart(17, '0')}`,

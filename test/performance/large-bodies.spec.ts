@@ -9,16 +9,16 @@ import { sleep } from '../support/processes.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const MEBIBYTES = 200;
-/** Allowed memory growth of the gateway while 200 MiB pass through it. */
+/** Maximum memory growth of the gateway while 200 MiB pass through it. */
 const MAX_GROWTH_BYTES = 80 * 1024 * 1024;
-/** How long the receiver does not read. */
+/** Time that the receiver does not read. */
 const STALL_MS = 500;
 
 describeWithProc('200 MiB', () => {
   let gateway: OwnProxied;
   beforeAll(async () => {
     gateway = await startProxied({ own: true, backendOptions: { atOnce: true } });
-    // The first large body lets the young generation of V8 grow to its maximum once.
+    // Uploads once before measuring, because the first large body grows the young generation of V8 to its maximum.
     await upload(0);
   });
   afterAll(() => gateway.stop());

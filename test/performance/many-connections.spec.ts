@@ -1,4 +1,4 @@
-/** Attack: a thousand idle connections, to leave no capacity for others. */
+/** Attack by a thousand idle connections that leave no capacity for others. */
 import { expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';

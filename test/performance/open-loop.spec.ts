@@ -34,7 +34,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** Starts a server that counts requests and lets `answer` respond. Each request fits into one segment. */
+/** Starts a server that counts requests and calls `answer` for each. Each request fits into one segment. */
 async function serve(answer: (socket: Socket, count: number) => void): Promise<{ port: number; received(): number }> {
   let count = 0;
   server = createServer((socket) => {

@@ -7,16 +7,16 @@ import { median, msUntilUsable, startKeyList, type KeyList } from '../support/ma
 const KEYS = 2_000;
 const SHOWN = 500;
 const MAX_MS = 1_000;
-/** 50 of the keys are drawn, where a list of one draws one. */
+/** Maximum ratio to the time for one key. The list first draws 50 keys. */
 const MAX_RATIO = 1.4;
 const ATTEMPTS = 5;
 const TYPED = 'widget 019';
-/** Time for a typed letter, on any machine. People notice 100 ms. */
+/** Maximum script time for a typed letter, on any machine. People notice 100 ms. */
 const MAX_MS_OF_A_LETTER = 25;
 
 describeWithChromium('the panel list of 2,000 keys', () => {
   let list: KeyList;
-  /** Until the list of a single key is usable: what the browser and the machine need at least. */
+  /** Time until the list of a single key is usable. This is the minimum that the browser and the machine need. */
   let oneKeyMs: number;
 
   beforeAll(async () => {

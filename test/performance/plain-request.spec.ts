@@ -1,7 +1,7 @@
 /**
- * Counts for each plain request, in the running program with a real Redis: system calls, calls to Redis, bytes,
- * promises and timers. None depends on the speed of the machine. Limits are slightly above the current values. Lower
- * them after an improvement, and raise them only with a reason.
+ * Counts per plain request, in the running program with a real Redis: system calls, calls to Redis, bytes, promises and
+ * timers. None depends on the speed of the machine. Limits are slightly above the current values. Lower them after an
+ * improvement, and raise them only with a reason.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -18,35 +18,35 @@ const AT_ONCE = 64;
 const ACCOUNTS = 8;
 const WARM_UP = { together: 16_000, alone: 1_000 };
 const MEASURED = { together: 4_000, alone: 500, collected: 6_000 };
-/** The lowest round counts, because background work and an unfinished compiler can only add. */
+/** Number of rounds. The lowest value counts, because background work and an unfinished compiler can only add. */
 const ROUNDS = 4;
 /** Maximum number of rounds. A round is repeated if Redis was too slow and requests were decided locally. */
 const MAX_ROUNDS = 40;
 const PAUSE_MS = 200;
-/** Requests that are sent to find the functions that make or allocate too much. */
+/** Number of requests that are sent to find the functions that create or allocate too much. */
 const EXPLAINED = 500;
 const MAKERS_SHOWN = 40;
 
-/** Limits that are never reached, so that all four windows are counted. */
+/** Limits that are never reached. They make all four windows count. */
 const LIMITS = { key: { minute: 1e9, month: 1e12 }, account: { minute: 1e9, month: 1e12 } };
 
 /** Limits for a single request: one call to Redis, and one read and write each for client, backend and Redis. */
 const ALONE = { redisCalls: 1.02, redisReads: 1.05, reads: 3.2, writes: 3.3, turns: 3.2 };
-/** Limits for one of 64 concurrent requests, which share calls to Redis. */
+/** Limits per request among 64 concurrent ones, which share calls to Redis. */
 const TOGETHER = {
   calls: { redisCalls: 0.2, redisReads: 0.2, reads: 2.35, writes: 2.4 },
   bytes: { bytesBesideRedis: 12_000 },
 };
-/** Bytes allocated by a call to Redis. Another test counts how many requests share one. */
+/** Bytes that a call to Redis allocates. Another test checks how many requests share one. */
 const CALL_BYTES = 8_000;
-/** Bytes per request, among 64 at once, that a collection of the young generation promotes (decision 0026). */
+/** Maximum bytes per request, among 64 concurrent ones, that a minor collection promotes (decision 0026). */
 const PROMOTED_BYTES = 60;
 /**
- * Objects per request. A request makes no promise itself. Those are of the work per second (log, flush, probes), fewer
- * on a faster machine.
+ * Maximum objects per request. A request creates no promise itself. Log, flush and probes create some per second, which
+ * are fewer per request on a faster machine.
  */
 const MADE: Made = { PROMISE: 0.5, TickObject: 1.3, Timeout: 1.3, Immediate: 1.3 };
-/** Limit for all other kinds of objects. */
+/** Maximum of every other kind of object. */
 const MAX_OTHERS = 0.3;
 
 type Counts = Readonly<Record<string, number>>;
@@ -90,7 +90,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
     await Promise.all([redis.stop(), backend.stop()]);
   });
 
-  /** Returns script calls and socket reads of Redis. Calls that arrive together count as one read. */
+  /** Returns the script calls and socket reads of Redis. Calls that arrive together count as one read. */
   async function redisCounts(): Promise<{ redisCalls: number; redisReads: number }> {
     const statistics = await client.info('commandstats');
     const calls = [...statistics.matchAll(/cmdstat_(?:eval|evalsha|fcall):calls=(\d+)/g)].map(([, count]) =>
@@ -136,7 +136,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
 
   const countsNow = async (): Promise<Figures> => ({ ...(await redisCounts()), ...(await program.read()) });
 
-  /** Returns the names and figures that exceed their limits. */
+  /** Returns the figures that exceed their limits, with their names. */
   const above = (figures: Counts, limits: Counts): string[] =>
     Object.entries(limits).flatMap(([name, limit]) =>
       (figures[name] ?? 0) <= limit ? [] : [`${name}: ${(figures[name] ?? 0).toFixed(2)}, limit ${limit}`],
@@ -166,7 +166,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
     expect(tooMany.length === 0 ? [] : [...tooMany, ...(await makers(tooMany))]).toEqual([]);
     const always = Object.keys(MADE).filter((type) => type !== 'PROMISE');
     expect(made).toMatchObject(Object.fromEntries(always.map((type) => [type, expect.any(Number)])));
-    // Checks that promises are counted at all: a response of the admin application creates some.
+    // Checks that promises are counted at all. A response of the admin application creates some.
     const { PROMISE = 0 } = await program.madeWhile(async () => void (await send(`${gateway.adminUrl}/metrics`)));
     expect(PROMISE).toBeGreaterThan(0);
   });
@@ -185,7 +185,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
     expect(Math.min(...rounds.map(({ scavenges }) => scavenges))).toBeGreaterThan(1);
   });
 
-  /** Returns the functions that make too many of something, with the number per request, most first. */
+  /** Returns the functions that create too many of something, with the number per request, most first. */
   async function makers(tooMany: readonly string[]): Promise<string[]> {
     const types = tooMany.map((name) => name.split(':')[0]);
     const found = await program.makersWhile(() => load.send(EXPLAINED, 1));

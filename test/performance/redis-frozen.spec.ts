@@ -1,4 +1,6 @@
-/** Requests wait at most for the deadline while Redis is frozen (SIGSTOP), at 500 requests a second on two gateways. */
+/**
+ * Requests wait no longer than the deadline while Redis is frozen (SIGSTOP), at 500 requests a second on two gateways.
+ */
 import { expect, it } from '@jest/globals';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { DEADLINE_MS, freezeRedis, OPEN_AFTER_MS } from '../support/frozen-redis.js';

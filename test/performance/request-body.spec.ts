@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
-/** Bytes for each request. A leaked body would keep its request, about 10,000 bytes. */
+/** Maximum bytes per request. A leaked body would keep its request, about 10,000 bytes. */
 const MAX_BYTES = 200;
 
 it('a request body is freed by a minor garbage collection', () => {

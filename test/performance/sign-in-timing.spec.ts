@@ -11,11 +11,11 @@ import { SeededRandom } from '../support/seeded-random.js';
 import { memberWithPassword } from '../support/signed-in.js';
 
 const TRIES = 40;
-/** Below the limit on attempts for a name, which would end requests before any hash. */
+/** Attempts per name. Below the limit for a name, which would refuse requests before any hash. */
 const TRIES_OF_A_NAME = 8;
 /**
- * Chance alone moves the share by 0.065 either way. A missing hash would move it to 0 or 1. 200 manual tries of each
- * kind gave 0.46 to 0.51 on both databases.
+ * Maximum distance of the share from 0.5. Chance alone moves it by 0.065, and a missing hash would move it to 0 or 1.
+ * 200 manual tries of each kind gave 0.46 to 0.51 on SQLite and PostgreSQL.
  */
 const MAX_APART = 0.3;
 
@@ -64,7 +64,7 @@ describeOnDatabases('a refused sign-in', (kind) => {
     const random = new SeededRandom(1);
     const times = new Map<Kind, number[]>(KINDS.map((each) => [each, []]));
     for (let tried = 0; tried < TRIES; tried++) {
-      // In random order, so that other load on the machine affects all kinds alike.
+      // Uses a random order, so that other load on the machine affects all kinds alike.
       for (const each of KINDS.toSorted(() => random.next() - 0.5)) {
         const email = names.get(each)?.[Math.floor(tried / TRIES_OF_A_NAME)];
         const start = performance.now();

@@ -1,4 +1,4 @@
-/** Attack: connections that do not read responses, to fill the memory. */
+/** Attack by connections that do not read responses, in order to fill the memory. */
 import { expect, it } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
 import { send } from '../support/http.js';
@@ -10,8 +10,8 @@ import { startProxied } from '../support/proxied.js';
 const CHUNK = Buffer.alloc(64 * 1024);
 
 /**
- * Makes the resident memory of the program match its live data. Otherwise, garbage, the young generation of V8 and
- * freed buffers of the C library vary by more than the limit.
+ * Environment in which the resident memory of the program matches its live data. Otherwise, garbage, the young
+ * generation of V8, and freed buffers of the C library vary by more than the limit.
  */
 const EXACT_MEMORY = {
   NODE_OPTIONS: `${preload('collect-garbage-of-program.mjs').NODE_OPTIONS} --max-semi-space-size=1`,
@@ -20,7 +20,7 @@ const EXACT_MEMORY = {
   MALLOC_TRIM_THRESHOLD_: '0',
 };
 
-/** Returns the memory of a process once it has stopped growing. Buffers fill after the request has arrived. */
+/** Waits until the memory of a process stops growing, and returns it. Buffers fill after the request has arrived. */
 async function settledBytes(pid: number): Promise<number> {
   let bytes = residentBytes(pid);
   await eventually('its memory stands still', async () => {
@@ -55,7 +55,7 @@ it('forty slow readers hold less than 1 MiB each, while other clients get respon
     }
     await eventually('all are under way', () => patient.backend.requests.length === wanted, 15_000);
   };
-  // The first connections include the memory that any load takes.
+  // Holds some connections first, because any load takes that memory.
   await hold(15);
   const before = await settledBytes(patient.trailgate.pid);
   await hold(40);

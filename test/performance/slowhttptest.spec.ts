@@ -1,5 +1,5 @@
 /**
- * Attack: slowhttptest (a Debian package) with a thousand connections in each of its modes. Meanwhile, every other
+ * Attack with slowhttptest (a Debian package), with a thousand connections in each of its modes. Meanwhile, every other
  * request gets a response within a second.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

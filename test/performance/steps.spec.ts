@@ -8,8 +8,8 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
 /**
- * Bytes by step. The steps are in test/bench/steps-list.mjs. `call-emits` varies by 4 % between runs, because the
- * garbage collector moves its batches at different moments. Its limit is that much above the usual figure.
+ * Maximum bytes by step. The steps are in test/bench/steps-list.mjs. `call-emits` varies by 4 % between runs, because
+ * the garbage collector moves its batches at different moments. Its limit has that margin.
  */
 const LIMITS = {
   'request-read': 740,
@@ -41,7 +41,7 @@ const ATTEMPTS = 3;
 
 let steps: Record<string, number>;
 
-/** The lowest of several runs counts, because an unfinished compiler can only add bytes. */
+/** Takes the lowest value of several runs, because an unfinished compiler can only add bytes. */
 beforeAll(() => {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const script = resolve('test/bench/run.mjs');

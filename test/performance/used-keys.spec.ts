@@ -23,7 +23,7 @@ import { countsWith } from '../support/quotas.js';
 const KEYS = 20_000;
 const WARM_UP_KEYS = 100;
 const KEYS_PER_ACCOUNT = 10;
-/** Bytes for an idle key, and for a key with usage that waits to be written. */
+/** Maximum bytes for an idle key, and for a key with usage that waits to be written. */
 const LIMITS = { quiet: 420, busy: 580 };
 
 const PLANS = {
@@ -42,7 +42,7 @@ function heapBytes(): number {
 
 const numbered = (prefix: string, at: number): string => `${prefix}_1m7x92zfd${String(at).padStart(16, '0')}`;
 
-/** Rows as a database returns them: each with its own strings. */
+/** Key lookup that returns rows like a database, each with its own strings. */
 class Rows implements ApiKeyLookup {
   readonly hashes = Array.from({ length: WARM_UP_KEYS + KEYS }, (_, at) =>
     createHash('sha256').update(`${at}`).digest('latin1'),
@@ -109,6 +109,6 @@ it('a used key needs at most 580 bytes of heap, and 420 after its usage was writ
   expect(await cache.find(rows.hashes[0]!)).toBeDefined();
   expect(busy).toBeLessThanOrEqual(LIMITS.busy);
   expect(quiet).toBeLessThanOrEqual(LIMITS.quiet);
-  // Lower the limits when they are far above.
+  // Lower the limits when they are far above the figures.
   expect(quiet).toBeGreaterThan(LIMITS.quiet * 0.8);
 });

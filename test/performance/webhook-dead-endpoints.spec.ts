@@ -1,8 +1,9 @@
 /**
  * Dead endpoints of every kind do not delay deliveries to others, and do not make plain requests more expensive.
  *
- * The suite has 48 endpoints, 32 of them dead. `TRAILGATE_TEST_ENDPOINTS=1000 npm test -- test/performance/webhook-
- * dead-endpoints` uses another number, a tenth of them dead, and longer attempts. The figures go to stderr.
+ * The suite has 48 endpoints, 32 of them dead. `TRAILGATE_TEST_ENDPOINTS=1000 npm test --
+ * test/performance/webhook-dead-endpoints` uses another number, a tenth of them dead, and longer attempts. The figures
+ * go to stderr.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -13,7 +14,7 @@ import { PlainBackend } from '../support/plain-load.js';
 import { quantile, SteadyLoad } from '../support/steady-load.js';
 
 const FULL = Number(process.env['TRAILGATE_TEST_ENDPOINTS'] ?? 0);
-/** Endpoints per account. */
+/** Number of endpoints per account. */
 const [GOOD, DEAD] = FULL > 0 ? [9, 1] : [2, 4];
 const ACCOUNTS = FULL > 0 ? Math.ceil(FULL / (GOOD + DEAD)) : 8;
 const [QUIET_MS, LOADED_MS] = FULL > 0 ? [20_000, 60_000] : [4_000, 10_000];
@@ -23,7 +24,10 @@ const REQUESTS_PER_SECOND = 50;
 /** Maximum delay of a delivery, without the time that other programs use. */
 const MAX_DELAY_MS = 1_000;
 const MAX_MORE_BYTES = 64 * 1024 * 1024;
-/** Additional share of a core: for attempts to dead endpoints until they are disabled, and for the measurement. */
+/**
+ * Maximum additional share of a core. It covers attempts to dead endpoints until they are disabled, and the
+ * measurement.
+ */
 const MAX_MORE_OF_CORE = 0.15;
 const TICKS_PER_SECOND = 100;
 
@@ -37,7 +41,7 @@ interface Phase {
 let backend: PlainBackend;
 let world: DeadEndpointWorld;
 let load: SteadyLoad;
-/** Delays since the phase began. */
+/** Delays of deliveries since the phase began. */
 let delaysMs: number[] = [];
 let lateMs: number[] = [];
 
@@ -58,13 +62,13 @@ afterAll(async () => {
   await backend.stop();
 });
 
-/** User and system time of the program, in seconds. */
+/** Returns the user and system time of the program, in seconds. */
 function cpuSeconds(): number {
   const fields = readFileSync(`/proc/${world.trailgate.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Sends events for a time, and waits until the good endpoints have received all of them. */
+/** Sends events for the given time, and waits until the good endpoints have received all of them. */
 async function phase(what: string, lastsMs: number): Promise<Phase> {
   [delaysMs, lateMs] = [[], []];
   const [startMs, cpuBefore] = [performance.now(), cpuSeconds()];

@@ -19,18 +19,18 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { quantile } from '../support/steady-load.js';
 
 const ACCOUNTS = 100;
-/** Endpoints per account; the last one hangs. */
+/** Number of endpoints per account. The last one hangs. */
 const ENDPOINTS = 10;
 const GOOD = ENDPOINTS - 1;
-/** Nine endpoints share each host, as with providers that receive for many customers. */
+/** Number of hosts. Nine endpoints share each, as with providers that receive for many customers. */
 const HOSTS = 100;
 const AT_ONCE = 8;
-/** Events for one account after the other, which makes 200 deliveries a second. */
+/** Events per second, for one account after the other. This makes 200 deliveries a second. */
 const EVENTS_PER_SECOND = 20;
 const PHASE_MS = 5_000;
 const MAX_ROUNDS = 4;
 const TOKEN = 'token-of-a-service-that-tells-0123456789';
-/** Allowed factor on the median delay of the other endpoints. `TELLABLE_MS` is the allowed absolute increase. */
+/** Maximum factor on the median delay of the other endpoints. `TELLABLE_MS` is the allowed absolute increase. */
 const MAX_LONGER = 1.1;
 const TELLABLE_MS = 5;
 /** Maximum delay of a delivery, without the time that other programs use. */
@@ -47,7 +47,7 @@ let moody: MoodyReceiver;
 let trailgate: RunningTrailgate;
 const accountIds: string[] = [];
 let handedIn = 0;
-/** Delays without the time that other programs used. */
+/** Delays of deliveries, without the time that other programs used. */
 let quietMs: number[] = [];
 
 beforeAll(async () => {
@@ -97,13 +97,13 @@ async function handIn(): Promise<void> {
   await response.arrayBuffer();
 }
 
-/** User and system time of the program, in milliseconds. */
+/** Returns the user and system time of the program, in milliseconds. */
 function cpuMs(): number {
   const fields = readFileSync(`/proc/${trailgate.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS_PER_SECOND;
 }
 
-/** Sends events for a time, and waits until the good endpoints have received them. */
+/** Sends events for the given time, and waits until the good endpoints have received them. */
 async function phase(what: string, lastsMs: number): Promise<Phase> {
   quick.reset();
   quietMs = [];
