@@ -35,8 +35,8 @@ beforeEach(() => {
 async function printed(program: OwnedProcess, words: string): Promise<void> {
   let output = '';
   program.child.stdout?.on('data', (chunk) => (output += String(chunk)));
-  await eventually(`the program says ${words}`, () => {
-    if (!program.isRunning()) throw new Error(`it ended: ${output}`);
+  await eventually(`the program prints ${words}`, () => {
+    if (!program.isRunning()) throw new Error(`the program ended: ${output}`);
     return output.includes(words);
   });
 }
@@ -72,13 +72,13 @@ describe('npm run dev', () => {
     let output = '';
     for (const stream of [dev.child.stdout, dev.child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)));
     const runs = () => output.split('running demo').length - 1;
-    await eventually('it runs', () => runs() === 1);
+    await eventually('the program runs', () => runs() === 1);
     const before = identity();
     project.write({ 'src/later.ts': 'export const LATER = ;\n' });
     await eventually('the build fails', () => output.includes('later.ts'));
     expect([runs(), identity()]).toEqual([1, before]);
     project.write({ 'src/later.ts': later('second') });
-    await eventually('it runs again', () => runs() === 2);
+    await eventually('the program runs again', () => runs() === 2);
     expect(readFileSync(built(), 'utf8')).toContain('second');
     other.child.kill('SIGUSR2');
     await printed(other, 'later: first');
@@ -168,7 +168,10 @@ describe('a build', () => {
       before = readFileSync(built(), 'utf8');
       project.write({ 'src/later.ts': later(`round ${round}`) });
       const killed = project.start(process.execPath, 'scripts/build.mjs', '--if-stale');
-      await eventually('it compiles', () => !killed.isRunning() || globSync(`${WORK}/*/main.js`, at()).length > 0);
+      await eventually(
+        'the build writes compiled files or ends',
+        () => !killed.isRunning() || globSync(`${WORK}/*/main.js`, at()).length > 0,
+      );
       isKilled = (await killed.end('SIGKILL')).signal === 'SIGKILL';
     }
     expect(readFileSync(built(), 'utf8')).toBe(before);

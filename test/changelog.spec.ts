@@ -35,11 +35,11 @@ function faultsOf(text: string): string[] {
       const names = groups.map(({ name }) => name);
       const inOrder = GROUPS.filter((name) => names.includes(name));
       return [
-        ...(VERSION.test(title) ? [] : [`"${title}" is no version with its date`]),
+        ...(VERSION.test(title) ? [] : [`"${title}" is not a version with a date`]),
         ...(names.join() === inOrder.join() ? [] : [`${title} has the groups ${names.join(', ')}`]),
         ...groups.filter(({ text: lines }) => !lines.includes('- ')).map(({ name }) => `${title} ${name} is empty`),
         // Before the first release, nothing can be fixed, changed or removed.
-        ...(released ? [] : names.filter((name) => name !== 'Added').map((name) => `nothing is out yet, and ${name}`)),
+        ...(released ? [] : names.filter((name) => name !== 'Added').map((name) => `${name} before the first release`)),
       ];
     }),
   ];

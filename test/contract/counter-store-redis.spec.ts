@@ -134,7 +134,7 @@ describeWithOwnRedis('counters in a monitored Redis', () => {
     const { used, nowMs } = await store.decide(subject, 1);
     const gone = Math.floor(nowMs / 1_000) - last;
     expect([used[ACCOUNT_MINUTE], used[KEY_MINUTE]]).toEqual(times(2, () => (BUCKETS - gone) * 10 + 1));
-    await eventually('Redis has said what it read', () => read > 0);
+    await eventually('MONITOR reports the HMGET calls', () => read > 0);
     monitor.disconnect();
     // Allowed reads per counter: seven fields, the current bucket, the buckets that left the window, and two spare.
     expect(read).toBeLessThanOrEqual(2 * (8 + gone + 2));

@@ -60,13 +60,16 @@ describe('the counting process', () => {
   it('is replaced at the same path when it is killed, and counts without reports after a warning', async () => {
     const [victim = 0] = pids();
     process.kill(victim, 'SIGKILL');
-    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+    await eventually('a replacement answers PING', async () => (await client.ping().catch(() => '')) === 'PONG');
     expect(pids()).not.toContain(victim);
     expect(pids()).toHaveLength(1);
     expect(logged('counting_process_ended')).toBe(true);
     // No worker reports its counts. The process decides anyway, and logs that reports are missing.
-    await eventually('it decides', async () => (await client.set('tg:probe', '').catch(() => '')) === 'OK');
-    await eventually('it is said', () => logged('counting_process_incomplete'));
+    await eventually(
+      'the counting process decides',
+      async () => (await client.set('tg:probe', '').catch(() => '')) === 'OK',
+    );
+    await eventually('counting_process_incomplete is logged', () => logged('counting_process_incomplete'));
     expect(lines.find(({ event }) => event === 'counting_process_incomplete')?.missing).toBe(WORKERS);
     const store = countersOf(client);
     expect((await store.decide(subjectWith({ accountMonth: 1 }), 1)).admitted).toBe(true);
@@ -75,15 +78,15 @@ describe('the counting process', () => {
   it('is replaced when it hangs', async () => {
     const [victim = 0] = pids();
     process.kill(victim, 'SIGSTOP');
-    await eventually('it is noticed', () => logged('counting_process_hangs'));
-    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+    await eventually('counting_process_hangs is logged', () => logged('counting_process_hangs'));
+    await eventually('a replacement answers PING', async () => (await client.ping().catch(() => '')) === 'PONG');
     expect(pids()).not.toContain(victim);
   });
 
   it('is replaced even after its folder was deleted, and the new folder is private', async () => {
     rmSync(dirname(path), { recursive: true });
     process.kill(pids()[0]!, 'SIGKILL');
-    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+    await eventually('a replacement answers PING', async () => (await client.ping().catch(() => '')) === 'PONG');
     expect(statSync(dirname(path)).mode & EVERYBODY_ELSE).toBe(0);
   });
 
@@ -91,19 +94,19 @@ describe('the counting process', () => {
     rmSync(path);
     mkdirSync(path);
     process.kill(pids()[0]!, 'SIGKILL');
-    await eventually('it is said', () => logged('counting_process_start_failed'));
+    await eventually('counting_process_start_failed is logged', () => logged('counting_process_start_failed'));
     expect(lines.find(({ event }) => event === 'counting_process_start_failed')?.err?.message).toContain(path);
     rmdirSync(path);
-    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+    await eventually('a replacement answers PING', async () => (await client.ping().catch(() => '')) === 'PONG');
   });
 
   it('is not replaced while others can write to its folder', async () => {
     chmodSync(dirname(path), 0o777);
     process.kill(pids()[0]!, 'SIGKILL');
-    await eventually('it is said', () => logged('counting_process_start_failed'));
+    await eventually('counting_process_start_failed is logged', () => logged('counting_process_start_failed'));
     expect(pids()).toEqual([]);
     chmodSync(dirname(path), 0o700);
-    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+    await eventually('a replacement answers PING', async () => (await client.ping().catch(() => '')) === 'PONG');
   });
 
   it('logs that the program must be restarted when its files were replaced', async () => {
@@ -126,7 +129,7 @@ describe('the counting process', () => {
     writeFileSync(program, source);
     const replaced = new CountingChild(WORKERS, undefined, log, { program });
     await replaced.start();
-    await eventually('another is started', () => childrenOf(process.pid, `${program} ${WORKERS}`).length === 1);
+    await eventually('a replacement is started', () => childrenOf(process.pid, `${program} ${WORKERS}`).length === 1);
     await replaced.stop();
     expect(logged('counting_process_ended')).toBe(true);
     expect(logged('counting_process_start_failed')).toBe(false);

@@ -153,7 +153,7 @@ describe('a replacement counting process', () => {
     await first!.look();
     await expect(burst(first!, 1)).rejects.toThrow('AWAITING');
     for (const each of [second!, third!]) await each.look();
-    await eventually('the first one is sure', () => first!.counters.refundUnanswered());
+    await eventually('the first node has refunded its unanswered calls', () => first!.counters.refundUnanswered());
     expect(await burst(first!, 60)).toBe(10);
   });
 
@@ -181,7 +181,7 @@ describe('a replacement counting process', () => {
     counting.empty(2);
     await first!.lookTooLate();
     for (const each of [second!, first!, second!]) await each.look();
-    await eventually('both are sure', async () =>
+    await eventually('both nodes have refunded their unanswered calls', async () =>
       (await Promise.all([first!, second!].map((each) => each.counters.refundUnanswered()))).every(Boolean),
     );
     expect(await burst(second!, 60)).toBe(10);
@@ -203,12 +203,15 @@ describe('a replacement counting process', () => {
       for (let count = 0; count < LIMIT; count++) expect(await ask(count % 2)).toBe('admitted');
       counting.fail(SEED_LUA);
       counting.empty(2);
-      await eventually('both notice', async () => {
+      await eventually('both nodes report that the store is down', async () => {
         for (const [at] of nodes.entries()) await ask(at);
         return nodes.every(({ limiter }) => !limiter.storeUp);
       });
       counting.fail();
-      await eventually('it decides again', async () => (await ask(0)) === 'refused' && (await ask(1)) === 'refused');
+      await eventually(
+        'both nodes decide again',
+        async () => (await ask(0)) === 'refused' && (await ask(1)) === 'refused',
+      );
     } finally {
       for (const each of nodes) await each.stop();
     }

@@ -53,10 +53,13 @@ describe('the server of the counting process', () => {
     frozen.on('error', () => undefined);
     const part = (text: string): string => `$${text.length}\r\n${text}\r\n`;
     frozen.write(`*2\r\n${part('SUBSCRIBE')}${part('tg:invalidations')}`);
-    await eventually('it listens', async () => (await client.publish('tg:invalidations', 'x')) === 1);
+    await eventually('the subscriber is subscribed', async () => (await client.publish('tg:invalidations', 'x')) === 1);
     frozen.pause();
     const text = 'x'.repeat(1024 * 1024);
-    await eventually('it is let go of', async () => (await client.publish('tg:invalidations', text)) === 0);
+    await eventually(
+      'the server drops the subscriber',
+      async () => (await client.publish('tg:invalidations', text)) === 0,
+    );
     expect(await client.ping()).toBe('PONG');
     frozen.destroy();
   });
@@ -86,7 +89,7 @@ describe('the server of the counting process', () => {
     await once(second, 'data');
     expect(isAlone).toBe(false);
     await leave(second);
-    await eventually('it is alone', () => isAlone);
+    await eventually('the server reports that it is alone', () => isAlone);
     await server.close();
   });
 
@@ -96,7 +99,7 @@ describe('the server of the counting process', () => {
     socket.on('error', () => undefined).on('close', () => (isClosed = true));
     socket.resume();
     const speaking = setInterval(() => socket.write('GET / HTTP/1.1\r\n\r\n'), 5);
-    await eventually('it is let go of', () => isClosed);
+    await eventually('the server closes the connection', () => isClosed);
     clearInterval(speaking);
     expect(await client.ping()).toBe('PONG');
   });

@@ -66,10 +66,10 @@ describe('a client that disconnects', () => {
     request.end(JSON.stringify(fileRequest('trickle')));
     const isThere = () =>
       files.backend.requests.at(-1)?.url === '/files/trickle' && !files.backend.requests.at(-1)!.aborted;
-    await eventually('the backend has it', isThere);
+    await eventually('the backend gets the request', isThere);
     request.destroy();
-    await eventually('the backend is let go of', () => files.backend.requests.at(-1)?.aborted === true);
-    await eventually('the log says so', () => files.linesOf('left').length === 1);
+    await eventually('the backend request is aborted', () => files.backend.requests.at(-1)?.aborted === true);
+    await eventually('the request is logged', () => files.linesOf('left').length === 1);
     expect(files.linesOf('left')[0]).toMatchObject({ status: 499, source: 'mcp', tool: 'a_tool' });
   });
 
@@ -80,7 +80,7 @@ describe('a client that disconnects', () => {
     const request = open(`${files.world.url}/inner`, { method: 'POST', headers });
     request.on('error', () => undefined);
     request.end(JSON.stringify(fileRequest('small', { isReset: true })));
-    await eventually('the log says so', () => files.linesOf('reset').length > 0);
+    await eventually('the request is logged', () => files.linesOf('reset').length > 0);
     request.destroy();
     expect(files.linesOf('reset')).toMatchObject([{ status: 499, source: 'mcp', tool: 'a_tool' }]);
     expect(ended.mock.calls.map(([{ usage }]) => usage?.inFlight)).toEqual([0]);
@@ -93,7 +93,7 @@ describe('the end of an inner request', () => {
     const { secret: of, keyId, accountId } = await files.world.newKey('some');
     const headers = { authorization: `Bearer ${of}`, 'x-request-id': 'one-line' };
     await send(`${files.world.url}/inner`, { method: 'POST', headers, body: fileRequest('small') });
-    await eventually('the log has it', () => files.linesOf('one-line').length > 0);
+    await eventually('the request is logged', () => files.linesOf('one-line').length > 0);
     expect(files.linesOf('one-line')).toEqual([
       expect.objectContaining({
         method: 'GET',

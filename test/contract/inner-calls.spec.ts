@@ -64,7 +64,7 @@ describe('a response body larger than the maximum', () => {
     const { status, body, isCut } = await files.world.inner(files.secret, fileRequest(name, { mostBytes: 10_000 }));
     expect([status, body.length, isCut]).toEqual([200, 10_000, true]);
     await eventually(
-      'the backend is let go of',
+      'the backend request is aborted',
       () => files.backend.requests.at(-1)?.aborted !== false || name === 'large',
     );
   });

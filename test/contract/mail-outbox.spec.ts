@@ -91,7 +91,7 @@ describeOnDatabases('the mail outbox', (kind) => {
     const begunAt = clock.now();
     for (let tried = 1; tried <= 5; tried++) {
       const [claimed] = await outbox.claim(1);
-      if (claimed === undefined) throw new Error('it is due');
+      if (claimed === undefined) throw new Error('the due mail was not claimed');
       expect(claimed.tries).toBe(tried);
       await outbox.scheduleRetry(claimed, 'ESOCKET');
       expect(await outbox.claim(1)).toEqual([]);
@@ -116,7 +116,7 @@ describeOnDatabases('the mail outbox', (kind) => {
   it('leaves a mail to its sender for the longest send time, and ignores a late failure report', async () => {
     await waitingMail();
     const [slow] = await outbox.claim(1);
-    if (slow === undefined) throw new Error('it is due');
+    if (slow === undefined) throw new Error('the due mail was not claimed');
     const other = new MailOutbox(database.db, clock);
     clock.advance(LONGEST_SEND_MS + 5_000);
     expect(await other.claim(1)).toEqual([]);

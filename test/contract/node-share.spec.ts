@@ -47,7 +47,9 @@ describeWithOwnRedis('three nodes during a Redis outage', () => {
     }
     expect(admitted).toEqual([20, 20, 20]);
     await redis.restart();
-    await eventually('all share again', async () => nodes.slice(0, NODES).every(({ limiter }) => limiter.storeUp));
+    await eventually('all nodes decide by Redis again', async () =>
+      nodes.slice(0, NODES).every(({ limiter }) => limiter.storeUp),
+    );
     expect((await nodes[0]!.limiter.read('acc_1', undefined, UTC_MONTHS)).used[ACCOUNT_MONTH]).toBe(100);
     for (let node = 0; node < NODES; node++) expect((await decide(node)).admitted).toBe(false);
   });

@@ -59,7 +59,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     await Promise.all([up(one), up(two)]);
     await one.bus.publish(REVOKED);
     expect(one.heard[0]).toEqual(REVOKED);
-    await eventually('the other process hears it', () => two.heard.length > 0, 1_000);
+    await eventually('the other node receives the message', () => two.heard.length > 0, 1_000);
     expect(two.heard).toEqual([REVOKED]);
   });
 
@@ -85,7 +85,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     expect(one.bus.connectedSince()).toBeGreaterThanOrEqual(backAtMs - 1_000);
     expect(one.bus.connectedSince()).toBeGreaterThan(downAtMs);
     await two.bus.publish(REVOKED);
-    await eventually('the change is heard', () => one.heard.length > 0, 1_000);
+    await eventually('the node receives the message', () => one.heard.length > 0, 1_000);
   });
 
   it('is down within 2.5 seconds when Redis hangs, and up no earlier than Redis resumes', async () => {
@@ -110,7 +110,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     expect(one.heard).toEqual([REVOKED]);
     await redis.restart();
     await Promise.all([up(one), up(two)]);
-    await eventually('the other process hears it', () => two.heard.length > 0, 3_000);
+    await eventually('the other node receives the message', () => two.heard.length > 0, 3_000);
     expect(two.heard).toContainEqual(REVOKED);
   });
 
@@ -129,7 +129,11 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     await Promise.all([up(one), up(two)]);
     for (const junk of ['', 'hello', '{', 'null', '[]', '42']) await one.publisher.publish(INVALIDATION_CHANNEL, junk);
     await one.bus.publish(REVOKED);
-    await eventually('the change is heard', () => two.heard.some((change) => change?.type === 'api_key'), 1_000);
+    await eventually(
+      'the node receives the message',
+      () => two.heard.some((change) => change?.type === 'api_key'),
+      1_000,
+    );
     expect(two.heard.filter((change) => change?.type === 'api_key')).toEqual([REVOKED]);
   });
 
@@ -137,7 +141,7 @@ describeWithOwnRedis('the invalidation bus on Redis', () => {
     await redis.stop();
     redis = await startRedis({ extraArgs: ['--user', 'default', 'on', 'nopass', '~*', '+@all', 'resetchannels'] });
     const one = node();
-    await eventually('it is connected', () => one.subscriber.status === 'ready');
+    await eventually('the subscriber is connected', () => one.subscriber.status === 'ready');
     await new Promise((done) => setTimeout(done, 1_500));
     expect(one.bus.connectedSince()).toBeNull();
     await one.publisher.call('ACL', 'SETUSER', 'default', 'allchannels');

@@ -58,7 +58,7 @@ describeWithRedis('node statuses in Redis', () => {
     operator = new Redis(url);
     await operator.del(STATEMENTS_KEY, STATEMENT_TIMES_KEY);
     board = new RedisBoard(url, pino({ level: 'silent' }));
-    await eventually('it is connected', () =>
+    await eventually('Redis is connected', () =>
       board.all().then(
         () => true,
         () => false,

@@ -106,7 +106,7 @@ describeWithRedis('requests admitted without the store', () => {
     });
     expect(await usedOf('acc_1')).toBe(3);
     limiter.refund(subject, returned);
-    await eventually('it is given back', async () => (await usedOf('acc_1')) === 2);
+    await eventually('the cost is refunded', async () => (await usedOf('acc_1')) === 2);
   });
 
   it('update the last seen count and time when they are counted, after a set of the count', async () => {

@@ -70,7 +70,7 @@ describeWithRedis('a request that waits for its decision', () => {
     return request;
   };
   const allSettled = async (requests: readonly Request[]): Promise<void> => {
-    await eventually('all have been told', async () => requests.every(({ results }) => results.length > 0));
+    await eventually('all requests have a result', async () => requests.every(({ results }) => results.length > 0));
     // A second result would arrive within this time.
     await sleep(20);
     expect(requests.map(({ results }) => results.length)).toEqual(requests.map(() => 1));

@@ -37,7 +37,7 @@ describeWithOwnRedis('a Redis call without a response', () => {
       `redis://127.0.0.1:${proxy.port}`,
     );
     let tries = 0;
-    await eventually('the store has counted one', async () => {
+    await eventually('the store has counted one request', async () => {
       subject = subjectWith({ accountMinute: 1_000, keyMonth: 1_000 }, { accountId: `acc_${++tries}` });
       return (await decide()).source === 'store';
     });
@@ -59,7 +59,7 @@ describeWithOwnRedis('a Redis call without a response', () => {
     return Promise.all([first, ...Array.from({ length: count - 1 }, () => decide())]);
   };
   const stored = async () => Number((await direct.hget(subject.accountCounterKey, 'u')) ?? 0);
-  const isBack = () => eventually('Redis is back', async () => quotas.limiter.storeUp);
+  const isBack = () => eventually('Redis decides again', async () => quotas.limiter.storeUp);
   /** Returns the usage of all windows of account and key. */
   const used = async (): Promise<number[]> => {
     const reading = await quotas.limiter.read(subject.accountId, subject.keyId, UTC_MONTHS);
@@ -81,7 +81,7 @@ describeWithOwnRedis('a Redis call without a response', () => {
   it('is refunded when the connection broke after Redis ran it', async () => {
     proxy.holdAnswers();
     const waiting = decideMany(20);
-    await eventually('Redis has run it', async () => (await stored()) === 2);
+    await eventually('Redis has run the call', async () => (await stored()) === 2);
     proxy.cut();
     proxy.release();
     expect((await waiting).map(({ source }) => source)).toEqual((await waiting).map(() => 'local'));
@@ -133,7 +133,7 @@ describeWithOwnRedis('a Redis call without a response', () => {
       proxy.release();
       setImmediate(() => proxy.holdAnswers());
     }, 20);
-    await eventually('the replay has run', replayed).finally(() => clearInterval(letThrough));
+    await eventually('Redis has run the replay', replayed).finally(() => clearInterval(letThrough));
     proxy.holdAnswers();
     await decideMany(3);
     proxy.release();

@@ -83,7 +83,7 @@ describeOnDatabasesWithRedis('the usage sweep', (kind) => {
     );
 
   /** Waits until the database has counters, because a sweep checks only those. */
-  const isWritten = () => eventually('the counters stand there', async () => (await counted()).length > 0);
+  const isWritten = () => eventually('the database has counters', async () => (await counted()).length > 0);
 
   it('writes counted but unrecorded usage once, while other processes run', async () => {
     const living = await openNode();
@@ -128,7 +128,7 @@ describeOnDatabasesWithRedis('the usage sweep', (kind) => {
       await sweeper().reconcile(0, FLUSH_MS);
       await busy;
     }
-    await eventually('all of it is written', async () => (await costs())['success'] === 202);
+    await eventually('all usage is written', async () => (await costs())['success'] === 202);
     expect(await costs()).toEqual({ success: 202 });
   });
 
@@ -170,7 +170,7 @@ describeOnDatabasesWithRedis('the usage sweep', (kind) => {
     const asked = jest.spyOn(table, 'readRounds');
     const stopped = new UsageSweep(table, client, 'worker', systemClock, LOG);
     const reconciling = stopped.reconcile(0, hourMs);
-    await eventually('it asks who has written what', () => asked.mock.calls.length > 0);
+    await eventually('the sweep queries what each process has written', () => asked.mock.calls.length > 0);
     // After this query, the sweep sleeps for half an hour.
     await asked.mock.results[0]?.value;
     await new Promise((resolve) => setImmediate(resolve));

@@ -57,7 +57,7 @@ describeOnDatabases('the webhook backlog', (kind) => {
   it('is in the metrics soon after the start', async () => {
     METRICS.webhookBacklog.series('paused').set(0);
     const watched = watchBacklog(database.db, { now: () => NOW });
-    await eventually('it is read', () => METRICS.webhookBacklog.series('paused').value === 6);
+    await eventually('the backlog metrics are updated', () => METRICS.webhookBacklog.series('paused').value === 6);
     await watched.stop();
     expect(METRICS.webhookEndpoints.series('paused').value).toBe(1);
   });

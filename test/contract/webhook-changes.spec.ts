@@ -84,7 +84,7 @@ describeOnDatabases('the webhook worker', (kind) => {
   }
 
   const states = async () => (await deliveriesIn(database.db)).map(({ state }) => state);
-  const arrived = (count: number) => eventually(`${count} arrive`, () => receiver.received.length >= count);
+  const arrived = (count: number) => eventually(`${count} deliveries arrive`, () => receiver.received.length >= count);
   const names = () => receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
   const update = (id: string, values: EndpointOptions) =>
     database.db.updateTable('webhook_endpoint').set(values).where('id', '=', id).execute();
@@ -112,7 +112,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     signal.tellChanged([id]);
     await looks.came(5);
     release();
-    await eventually('the first has ended', async () => (await states()).includes('succeeded'));
+    await eventually('the first delivery has succeeded', async () => (await states()).includes('succeeded'));
     await looks.came(5);
     expect(receiver.received).toHaveLength(1);
   });
@@ -133,7 +133,7 @@ describeOnDatabases('the webhook worker', (kind) => {
       await update(id, { url: moved.url, version: 2 });
       signal.tellChanged([id]);
       await emit('ben');
-      await eventually('it arrives', () => moved.received.length > 0);
+      await eventually('a delivery arrives at the new address', () => moved.received.length > 0);
       expect(receiver.received).toHaveLength(1);
       const got = moved.received[0]!;
       expect(got.headers['webhook-signature']).toBe(signatureOf(got, secret));
@@ -156,10 +156,12 @@ describeOnDatabases('the webhook worker', (kind) => {
     await update(id, { ordered: 1, version: 2 });
     signal.tellChanged([id]);
     await about('2');
-    await eventually('it is held', async () => (await states()).includes('held'));
+    await eventually('a delivery is held', async () => (await states()).includes('held'));
     receiver.respond((response) => response.writeHead(204).end());
     for (const respond of held) respond();
-    await eventually('both have arrived', async () => (await states()).every((state) => state === 'succeeded'));
+    await eventually('both deliveries have succeeded', async () =>
+      (await states()).every((state) => state === 'succeeded'),
+    );
     expect(names()).toEqual(['1', '2']);
   });
 
@@ -195,7 +197,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     const { status } = await database.db.selectFrom('webhook_endpoint').select('status').executeTakeFirstOrThrow();
     expect([status, receiver.received[1]?.path]).toEqual(['enabled', '/moved']);
     // The event that the old address rejected is delivered to the new one.
-    await eventually('ana is told again', () => names().filter((name) => name === 'ana').length === 2);
+    await eventually('ana is delivered again', () => names().filter((name) => name === 'ana').length === 2);
     expect(receiver.received.at(-1)?.path).toBe('/moved');
   });
 

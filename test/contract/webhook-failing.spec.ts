@@ -51,7 +51,7 @@ describeOnDatabases('the webhook worker', (kind) => {
       receiver.respond((response) => response.writeHead(410).end());
       await start();
       await emit('ana', 'ben', 'eve');
-      await eventually('the other is told', () => other.received.length > 0);
+      await eventually('the other endpoint gets an event', () => other.received.length > 0);
       await looks.came(5);
       expect(other.received.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
         {
@@ -77,7 +77,7 @@ describeOnDatabases('the webhook worker', (kind) => {
       const row = await database.db.selectFrom('webhook_endpoint').selectAll().where('id', '=', id).executeTakeFirst();
       return row?.status === 'disabled' && row.disabled_reason === 'failing' && row.version === 2;
     };
-    await eventually('it is disabled', isDisabled, 20_000);
+    await eventually('the endpoint is disabled', isDisabled, 20_000);
     const notices = await database.db.selectFrom('event').select('type').where('source', '=', 'trailgate').execute();
     expect(notices).toEqual([{ type: 'webhook_endpoint.disabled' }]);
     // Undelivered events wait instead of failing.
@@ -106,7 +106,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     await Promise.all([start(true), start(true)]);
     await emit('ana', 'ben', 'eve');
     const mails = () => database.db.selectFrom('mail').selectAll().orderBy('to_address').execute();
-    await eventually('they are told', async () => (await mails()).length > 0, 20_000);
+    await eventually('the owners get a mail', async () => (await mails()).length > 0, 20_000);
     await looks.came(5);
     expect(await mails()).toMatchObject([
       { to_address: 'owner@example.com', locale: 'es', state: 'waiting', link_id: null },
@@ -124,7 +124,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     await start();
     await emit('ana');
     const notices = () => database.db.selectFrom('event').select('type').where('source', '=', 'trailgate').execute();
-    await eventually('it is told', async () => (await notices()).length > 0, 20_000);
+    await eventually('a notice is created', async () => (await notices()).length > 0, 20_000);
     await looks.came(5);
     expect(await notices()).toEqual([{ type: 'webhook_endpoint.failing' }]);
   });

@@ -39,14 +39,14 @@ describeWithPostgres('the notification listener', () => {
       beatTimeoutMs: 300,
     });
     await listener.start();
-    await eventually('it listens', () => seen.ups === 1);
+    await eventually('the listener is up', () => seen.ups === 1);
   }
   const tell = (message: string) => other.query('select pg_notify($1, $2)', ['told', message]);
 
   it('receives notifications of others, and ignores its own', async () => {
     await listen();
     await tell('whe_1 whe_2');
-    await eventually('it hears', () => seen.heard.length > 0);
+    await eventually('a notification arrives', () => seen.heard.length > 0);
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(seen).toEqual({ heard: ['whe_1 whe_2'], ups: 1, downs: 0 });
   });
@@ -56,10 +56,10 @@ describeWithPostgres('the notification listener', () => {
     await other.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'trailgate listener'",
     );
-    await eventually('it is back', () => seen.ups === 2);
+    await eventually('the listener is up again', () => seen.ups === 2);
     expect(seen.downs).toBe(1);
     await tell('whe_3');
-    await eventually('it hears', () => seen.heard.includes('whe_3'));
+    await eventually('the notification whe_3 arrives', () => seen.heard.includes('whe_3'));
   });
 
   it('reconnects when its connection stays silent', async () => {
@@ -69,9 +69,9 @@ describeWithPostgres('the notification listener', () => {
       url.port = String(proxy.port);
       await listen(url.href);
       proxy.strand();
-      await eventually('it is back', () => seen.ups === 2);
+      await eventually('the listener is up again', () => seen.ups === 2);
       await tell('whe_4');
-      await eventually('it hears', () => seen.heard.includes('whe_4'));
+      await eventually('the notification whe_4 arrives', () => seen.heard.includes('whe_4'));
     } finally {
       await listener?.stop();
       await proxy.close();

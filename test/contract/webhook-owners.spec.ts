@@ -70,7 +70,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
   }
 
   const isOwned = () =>
-    eventually('it is taken', async () => {
+    eventually('a worker owns the lane', async () => {
       const lanes = await database.db.selectFrom('webhook_lane').select('owned_until').execute();
       return lanes.every((lane) => lane.owned_until > 0);
     });
@@ -84,7 +84,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     return (await addEvents(database.db, events, Date.now())).endpointIds;
   }
 
-  const arrived = (count: number) => eventually(`${count} arrive`, () => receiver.received.length >= count);
+  const arrived = (count: number) => eventually(`${count} deliveries arrive`, () => receiver.received.length >= count);
   const names = () => receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
   const owners = async () =>
     (await database.db.selectFrom('webhook_lane').select('owner').orderBy('endpoint_id').execute()).map(
@@ -101,7 +101,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
       await arrived(1);
       await endpoint({ url: hanging.url });
       await emit('ben');
-      await eventually('one hangs', () => hanging.received.length === 1);
+      await eventually('a delivery hangs', () => hanging.received.length === 1);
       await start();
       first.stopStarting();
       await emit('cleo');
@@ -124,7 +124,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
       .set({ owner: dead, owned_until: Date.now() + LEASE_MS })
       .execute();
     await added('ana');
-    await eventually('it is taken', async () => (await owners())[0] !== dead);
+    await eventually('another worker owns the lane', async () => (await owners())[0] !== dead);
     await arrived(1);
     expect(WORKER_TIMES.scanMs + WORKER_TIMES.scanSpreadMs).toBeLessThan(LEASE_MS / 2);
   });
@@ -138,7 +138,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
       const worker = await start();
       await emit('ana');
       await arrived(1);
-      await eventually('one hangs', () => hanging.received.length === 1);
+      await eventually('a delivery hangs', () => hanging.received.length === 1);
       await worker.stop(100);
       expect((await owners()).filter((owner) => owner === null)).toHaveLength(1);
     } finally {
@@ -219,7 +219,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     isLate = true;
     await leasesEnd();
     isAway = false;
-    await eventually('it is read, late', () => lateReads > 0);
+    await eventually('the delayed read ends', () => lateReads > 0);
     const other = await start();
     // Keeps the delivery running long enough for another owner to send it, too.
     receiver.respond(() => {});
@@ -248,7 +248,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     let isAway = true;
     await startFailing(READ, () => isAway);
     await emit('ana');
-    await eventually('it is taken', async () => (await owners())[0] !== null);
+    await eventually('a worker owns the lane', async () => (await owners())[0] !== null);
     isAway = false;
     await arrived(1);
   });

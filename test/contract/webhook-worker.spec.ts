@@ -65,7 +65,7 @@ describeOnDatabases('the webhook worker', (kind) => {
   }
 
   const states = async () => (await deliveriesIn(database.db)).map(({ state }) => state);
-  const arrived = (count: number) => eventually(`${count} arrive`, () => receiver.received.length >= count);
+  const arrived = (count: number) => eventually(`${count} deliveries arrive`, () => receiver.received.length >= count);
   const names = () => receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
 
   it('delivers a signed event at once, records the attempt, and releases the lane', async () => {
@@ -84,10 +84,10 @@ describeOnDatabases('the webhook worker', (kind) => {
       data: { name: 'ana' },
     });
     expect(got.headers['webhook-signature']).toBe(signatureOf(got, TEST_SECRET));
-    await eventually('it is recorded', async () => (await states())[0] === 'succeeded');
+    await eventually('the delivery is recorded as succeeded', async () => (await states())[0] === 'succeeded');
     const [attempt] = await database.db.selectFrom('webhook_attempt').selectAll().execute();
     expect(attempt).toMatchObject({ delivery_id: delivery?.id, number: 1, status_code: 204, error: null });
-    await eventually('the lane is let go of', async () => {
+    await eventually('the lane is released', async () => {
       const lane = await database.db.selectFrom('webhook_lane').selectAll().executeTakeFirstOrThrow();
       return lane.owner === null && lane.due_at === ASLEEP;
     });
@@ -110,7 +110,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     receiver.respond((response) => response.writeHead(500).end('no'));
     await start();
     await emit('ana');
-    await eventually('it is given up', async () => (await states())[0] === 'failed');
+    await eventually('the delivery has failed', async () => (await states())[0] === 'failed');
     expect(receiver.received).toHaveLength(2);
     const [one, other] = receiver.received;
     expect((other?.atMs ?? 0) - (one?.atMs ?? 0)).toBeGreaterThan(250);
@@ -125,7 +125,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     receiver.respond((response) => response.writeHead(400, { 'webhook-delivery': 'abort-message' }).end());
     await start();
     await emit('ana');
-    await eventually('it has ended', async () => (await states())[0] === 'failed');
+    await eventually('the delivery has failed', async () => (await states())[0] === 'failed');
     expect(await deliveriesIn(database.db)).toMatchObject([{ reason: 'aborted' }]);
   });
 
@@ -140,7 +140,9 @@ describeOnDatabases('the webhook worker', (kind) => {
     await start();
     const about = (name: string, resource: string) => serviceEvent(name, { resource });
     await emitEvents([about('1', 'cus_1'), about('2', 'cus_1'), about('3', 'cus_1'), about('x', 'cus_2')]);
-    await eventually('all arrive', async () => (await states()).every((state) => state === 'succeeded'));
+    await eventually('all deliveries have succeeded', async () =>
+      (await states()).every((state) => state === 'succeeded'),
+    );
     expect(names().filter((name) => name !== 'x')).toEqual(['1', '1', '2', '3']);
     expect(names().indexOf('x')).toBeLessThan(3);
   });
@@ -149,7 +151,9 @@ describeOnDatabases('the webhook worker', (kind) => {
     for (let count = 0; count < 5; count++) await endpoint();
     await Promise.all([start(), start()]);
     await emit(...Array.from({ length: 20 }, (_, at) => `e${at}`));
-    await eventually('all arrive', async () => (await states()).every((state) => state === 'succeeded'));
+    await eventually('all deliveries have succeeded', async () =>
+      (await states()).every((state) => state === 'succeeded'),
+    );
     expect(receiver.received).toHaveLength(100);
   });
 
@@ -201,7 +205,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     const { event_id: eventId } = (await deliveriesIn(database.db))[0]!;
     await database.db.deleteFrom('event').where('id', '=', eventId).execute();
     await start();
-    await eventually('both have ended', async () => !(await states()).includes('pending'));
+    await eventually('no delivery is pending', async () => !(await states()).includes('pending'));
     expect(await deliveriesIn(database.db)).toMatchObject([
       { state: 'failed', reason: 'expired' },
       { state: 'succeeded' },
@@ -239,7 +243,9 @@ describeOnDatabases('the webhook worker', (kind) => {
     await arrived(many);
     receiver.respond((response) => response.writeHead(204).end());
     for (const release of held) release();
-    await eventually('all is recorded', async () => (await states()).every((state) => state === 'succeeded'));
+    await eventually('all deliveries are recorded as succeeded', async () =>
+      (await states()).every((state) => state === 'succeeded'),
+    );
     // Claims, pages and payloads come in batches of 64, results in batches of at least 64, and the worker polls
     // meanwhile.
     expect(asked).toBeLessThan(many / 2);
@@ -259,7 +265,9 @@ describeOnDatabases('the webhook worker', (kind) => {
     expect(receiver.received).toHaveLength(fitting);
     receiver.respond((response) => response.writeHead(204).end());
     for (const release of held) release();
-    await eventually('all arrive', async () => (await states()).every((state) => state === 'succeeded'));
+    await eventually('all deliveries have succeeded', async () =>
+      (await states()).every((state) => state === 'succeeded'),
+    );
   });
 
   it('finishes its deliveries when it stops, starts no others, and releases its lanes at once', async () => {

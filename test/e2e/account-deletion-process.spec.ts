@@ -81,7 +81,7 @@ it('a deletion during which the process is killed has not begun, or is finished 
     outcomes.push(status === 200 ? 'not begun' : 'deleted');
     // The call fails unless the account still has its name.
     if (status === 200) await running.admin.call('DELETE', `/accounts/${id}`, { name: NAME });
-    await eventually('nothing is left', async () => !PERSONAL.test(filesOf(dataDir)));
+    await eventually('no file contains personal data', async () => !PERSONAL.test(filesOf(dataDir)));
   }
   expect(outcomes).toContain('deleted');
 });

@@ -179,7 +179,7 @@ describe('the admin listener', () => {
         if (underWay > 0 && status === 429) refused += 1;
         return status;
       });
-      await eventually('all but the look-ups under way and those that wait are refused', () => refused >= 38);
+      await eventually('all requests beyond the running and queued lookups are refused', () => refused >= 38);
       expect(underWay).toBe(2);
       expect(await ask(known)).toBe(200);
       held.resolve();
@@ -357,7 +357,7 @@ describe('the admin API without its database', () => {
       const account = await running.admin.createAccount({ plan: 'pro' });
       await server.kill9();
       // PostgreSQL sessions notice a moment later that their parent is gone.
-      await eventually('the database is gone', async () => !(await answersNow(database)));
+      await eventually('the database is down', async () => !(await answersNow(database)));
       for (const [method, path, body] of [
         ['GET', `/accounts/${account.id}`, undefined],
         ['POST', '/accounts', { name: 'x', plan: 'pro' }],

@@ -69,7 +69,7 @@ describeWithNginx('the nginx recipe for the admin listener', () => {
       expectProblem(await ask(TARGETS, { authorization, 'x-forwarded-for': claimed }), 'route_not_found', 404);
     }
     const addresses = () => trailgate.logs().flatMap(({ event, ip }) => (event === 'admin_request' ? [ip] : []));
-    await eventually('they are in the log', () => addresses().length >= 3);
+    await eventually('the requests are logged', () => addresses().length >= 3);
     expect(new Set(addresses())).toEqual(new Set(['127.0.0.2']));
   });
 

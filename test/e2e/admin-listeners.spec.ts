@@ -85,11 +85,11 @@ describe('the program', () => {
     writeFileSync(configPath, text.replace(/^admin:\n/m, `admin:\n${changed}`));
     trailgate.signal('SIGHUP');
     await eventually(
-      'the networks are in force',
+      'the changed networks apply',
       async () => (await send(adminUrl + TARGETS, { headers })).status === 404,
     );
     const waiting = () => logs().find(({ event }) => event === 'config_needs_restart');
-    await eventually('it is said what waits', () => waiting() !== undefined);
+    await eventually('the log names the settings that need a restart', () => waiting() !== undefined);
     expect(waiting()?.['settings']).toEqual(['admin.url']);
   });
 
@@ -164,11 +164,14 @@ describeWithOpenssl('the admin listener with a certificate', () => {
 
   it('loads a changed certificate, refuses an invalid one, and reports both', async () => {
     const { cert, fingerprint } = makeCertificate(folder, 'admin');
-    await eventually('the new one is shown', async () => (await shown()).fingerprint === fingerprint());
+    await eventually(
+      'new connections get the new certificate',
+      async () => (await shown()).fingerprint === fingerprint(),
+    );
     writeFileSync(cert, 'no certificate');
     const has = (event: string) =>
       trailgate.logs().some((line) => line['event'] === event && line['listener'] === 'admin');
-    await eventually('it is refused', () => has('certificate_refused'));
+    await eventually('certificate_refused is logged', () => has('certificate_refused'));
     expect(has('certificate_changed')).toBe(true);
     await expect(shown()).resolves.toBeDefined();
     const { text } = await send(`${trailgate.adminUrl}/metrics`);

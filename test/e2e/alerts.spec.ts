@@ -201,7 +201,7 @@ describeWithPrometheus('with Prometheus', () => {
       });
 
       it('does not fire while all components work', async () => {
-        await eventually('nothing fires', async () => (await firing()).length === 0, FIRES_MS);
+        await eventually('no alert fires', async () => (await firing()).length === 0, FIRES_MS);
       });
 
       it.each(BREAKAGES.map((row) => [row.what, row] as const))(
@@ -220,7 +220,7 @@ describeWithPrometheus('with Prometheus', () => {
             throw new Error(`${String(error)}; missing ${alerts.filter((alert) => !seen.has(alert)).join(', ')}`);
           });
           await mend();
-          await eventually(`${what}: nothing fires`, async () => (await firing()).length === 0, FIRES_MS);
+          await eventually(`${what}: no alert fires any more`, async () => (await firing()).length === 0, FIRES_MS);
         },
         180_000,
       );

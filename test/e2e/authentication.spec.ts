@@ -122,7 +122,7 @@ describe('a valid key', () => {
     const expires = { expires_at: new Date(expiresAtMs).toISOString() };
     const { secret } = await gateway.admin.createKey(account.id, expires);
     expect((await call(bearer(secret))).status).toBe(200);
-    await eventually('it has expired', () => Date.now() >= expiresAtMs);
+    await eventually('the key has expired', () => Date.now() >= expiresAtMs);
     const answer = await call(bearer(secret));
     expectRefused(answer, 'expired_api_key');
     expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');

@@ -174,7 +174,7 @@ describe('an invalid response', () => {
     answer = (socket) => socket.end(`HTTP/1.1 200 OK\r\nX-A: \x01${SECRET}\r\n\r\n`);
     const { 'x-request-id': id } = (await gateway.send('/open')).headers;
     const logged = () => gateway.trailgate.logs().filter((line) => line['request_id'] === id);
-    await eventually('it is logged', () => logged().some(({ event }) => event === 'request'));
+    await eventually('the request is logged', () => logged().some(({ event }) => event === 'request'));
     expect(logged().some(({ event }) => event === 'request_failed')).toBe(true);
     expect(JSON.stringify(gateway.trailgate.logs())).not.toContain('hunter2');
   });

@@ -173,7 +173,7 @@ describeWithOpenssl('a service with several TLS targets', () => {
       }
       const lost = () =>
         gateway.trailgate.logs().flatMap(({ event, address }) => (event === 'target_lost' ? [address] : []));
-      await eventually('both are logged', () => lost().length >= 2);
+      await eventually('two lost targets are logged', () => lost().length >= 2);
       expect(new Set(lost())).toEqual(new Set(['127.0.0.5', '127.0.0.6']));
     },
   );
@@ -182,11 +182,11 @@ describeWithOpenssl('a service with several TLS targets', () => {
     await listen('127.0.0.3', 'two.test');
     await listen('127.0.0.4', 'one.test');
     await start(['two.test']);
-    await eventually('both are known', async () => (await states()).length === 2);
+    await eventually('both addresses are listed', async () => (await states()).length === 2);
     expect(await answeredBy(40)).toEqual(new Set(['127.0.0.3']));
     expect([(await stateOf('127.0.0.3'))?.state, (await stateOf('127.0.0.4'))?.state]).toEqual(['healthy', 'ejected']);
     servers.get('127.0.0.4')?.setSecureContext(files('two.test'));
-    await eventually('it is back', async () => {
+    await eventually('the restored address responds', async () => {
       await answeredBy(5);
       return (await stateOf('127.0.0.4'))?.state === 'healthy';
     });
@@ -199,7 +199,7 @@ describeWithOpenssl('a service with several TLS targets', () => {
     const code = async (): Promise<unknown> => (await gateway.send('/customers')).json()['code'];
     expect(await code()).toBe('backend_unreachable');
     // Simultaneous failures do not eject the last target, so the test repeats requests.
-    await eventually('both are out', async () => (await code()) === 'backend_unavailable');
+    await eventually('both targets are ejected', async () => (await code()) === 'backend_unavailable');
     expect(at('127.0.0.5').requests).toBe(0);
   });
 
@@ -228,12 +228,12 @@ describeWithOpenssl('a service with several TLS targets', () => {
     await listen('127.0.0.2', 'one.test');
     await listen('127.0.0.5', 'one.test');
     await start(['one.test', 'wrong.test'], {}, { health: { path: '/', interval: '100ms', unhealthyAfter: 2 } });
-    await eventually('it is out', async () => (await stateOf('127.0.0.5'))?.state === 'unhealthy');
+    await eventually('the target is unhealthy', async () => (await stateOf('127.0.0.5'))?.state === 'unhealthy');
     expect((await stateOf('127.0.0.2'))?.state).toBe('healthy');
     expect(await answeredBy(20)).toEqual(new Set(['127.0.0.2']));
     expect(at('127.0.0.5').requests).toBe(0);
     servers.get('127.0.0.5')?.setSecureContext(files('wrong.test'));
-    await eventually('it is back', async () => (await stateOf('127.0.0.5'))?.state === 'healthy');
+    await eventually('the target is healthy again', async () => (await stateOf('127.0.0.5'))?.state === 'healthy');
   });
 
   it('opens WebSockets only to targets with a valid certificate, under their own names', async () => {

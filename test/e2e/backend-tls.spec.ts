@@ -110,7 +110,7 @@ describeWithOpenssl('a backend over TLS', () => {
     const tls = { ca: authority.cert, cert: `${folder}/gateway.crt`, key: `${folder}/gateway.key` };
     const { send, trailgate, authorization } = await start(await listen(asking), tls);
     expect((await send('/open')).status).toBe(200);
-    await eventually('a health check came', () => peers.length > 1);
+    await eventually('a health check arrives', () => peers.length > 1);
     const socket = new WebSocket(`${trailgate.gatewayUrl.replace('http', 'ws')}/api/v1/live`, {
       headers: { authorization },
     });
@@ -143,7 +143,7 @@ describeWithOpenssl('a backend over TLS', () => {
     expect((await send('/open')).status).toBe(502);
     writeFileSync(ca, 'no certificate');
     const events = (): unknown[] => trailgate.logs().map(({ event }) => event);
-    await eventually('it is refused', () => events().includes('backend_tls_refused'));
+    await eventually('backend_tls_refused is logged', () => events().includes('backend_tls_refused'));
     expect(trailgate.logs().find(({ event }) => event === 'backend_tls_refused')).toMatchObject({
       service: 'backend',
       files: [ca],
@@ -152,7 +152,7 @@ describeWithOpenssl('a backend over TLS', () => {
       ),
     });
     copyFileSync(authority.cert, ca);
-    await eventually('it is taken over', () => events().includes('backend_tls_changed'));
+    await eventually('backend_tls_changed is logged', () => events().includes('backend_tls_changed'));
     expect((await send('/open')).status).toBe(200);
   });
 

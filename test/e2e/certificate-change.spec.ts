@@ -78,9 +78,9 @@ describeWithOpenssl('a changed certificate', () => {
     const before = await shown();
     const after = replace();
     expect(after).not.toBe(before);
-    await eventually('the new certificate is shown', async () => (await shown()) === after, 3_000);
+    await eventually('new connections get the new certificate', async () => (await shown()) === after, 3_000);
     await sleep(200);
-    await eventually('there was load', () => statuses.length > 100);
+    await eventually('there is load', () => statuses.length > 100);
     going = false;
     await load;
     kept.destroy();
@@ -114,6 +114,6 @@ describeWithOpenssl('a changed certificate', () => {
     const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
     expect(metrics).toMatch(/trailgate_certificate_reloads_total\{listener="gateway",result="refused"\} [3-9]/);
     const after = replace();
-    await eventually('a good pair is taken again', async () => (await shown()) === after);
+    await eventually('a valid pair is used again', async () => (await shown()) === after);
   });
 });

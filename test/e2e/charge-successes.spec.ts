@@ -88,7 +88,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     expect(most).toBe(LIMIT);
     expect(Object.keys(seen)).toEqual(['200', '422', '429']);
     expect(seen[200]).toBe(LIMIT);
-    await eventually('what failed is given back', async () => {
+    await eventually('failed requests are refunded', async () => {
       return JSON.stringify(await callers[0]!.used()) === JSON.stringify(all(LIMIT));
     });
     expect((await callers[0]!.get('/open')).status).toBe(429);
@@ -111,7 +111,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
     const answer = await caller!.get(path);
     expect(answer.status).toBe(path === '/open' && status === 401 ? 502 : status);
     expect(policiesOf(answer).map(({ q, r }) => q - r)).toEqual([0, 0, 0, 0]);
-    await eventually('the cost is given back', async () => (await caller!.used())['key-month'] === 0);
+    await eventually('the cost is refunded', async () => (await caller!.used())['key-month'] === 0);
     expect(await caller!.used()).toEqual(all(0));
   });
 
@@ -144,9 +144,9 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
       const request = open(`${gateways[0]!.gatewayUrl}/api/v1/open`, { headers }).end();
       request.on('error', () => {});
       if (begin) await once(request, 'response');
-      await eventually('the backend has it', () => backend.requests.length > before);
+      await eventually('the backend gets the request', () => backend.requests.length > before);
       request.destroy();
-      await eventually('the backend call ends', () => backend.requests.at(-1)!.aborted);
+      await eventually('the backend call is aborted', () => backend.requests.at(-1)!.aborted);
     }
     await pause(100);
     expect(await leaver.used()).toEqual(all(2));

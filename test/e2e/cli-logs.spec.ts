@@ -76,9 +76,9 @@ describe('trailgate logs', () => {
     let out = '';
     following.stdout.on('data', (text: Buffer) => (out += text.toString()));
     try {
-      await eventually('it has begun', () => out.includes(sent[2] ?? ''));
+      await eventually('the command prints earlier requests', () => out.includes(sent[2] ?? ''));
       const later = [await call('/open'), await call('/files/b')];
-      await eventually('it goes on', () => later.every((id) => out.includes(id)));
+      await eventually('the command prints later requests', () => later.every((id) => out.includes(id)));
       const ids = out
         .trimEnd()
         .split('\n')

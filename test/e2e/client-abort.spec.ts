@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 const backendCallIsAborted = () =>
-  eventually('the backend is told', () => gateway.backend.requests.at(-1)?.aborted === true);
+  eventually('the backend request is aborted', () => gateway.backend.requests.at(-1)?.aborted === true);
 
 const requestLines = () => gateway.trailgate.logs().filter(({ event }) => event === 'request');
 
@@ -23,7 +23,7 @@ it('a client that disconnects before the response aborts the backend call', asyn
   gateway.answerWith(() => {});
   const request = gateway.open('/open').on('error', () => {});
   request.end();
-  await eventually('the backend has it', () => gateway.backend.requests.length === 1);
+  await eventually('the backend gets the request', () => gateway.backend.requests.length === 1);
   request.destroy();
   await backendCallIsAborted();
 });
@@ -62,7 +62,7 @@ it('a client that disconnects during an upload aborts the backend call without e
     gateway.backend.requests.length = 0;
     const request = gateway.open('/files/a', { method: 'PUT', headers: framing }).on('error', () => {});
     request.write('half');
-    await eventually('half of it has arrived', () => gateway.backend.requests[0]?.bodyBytes === 4);
+    await eventually('the backend has half of the body', () => gateway.backend.requests[0]?.bodyBytes === 4);
     request.destroy();
     await backendCallIsAborted();
     expect(gateway.backend.requests[0]).toMatchObject({ bodyBytes: 4 });
@@ -74,14 +74,16 @@ it('a client that disconnects while it waits for a free connection never reaches
   gateway.answerWith(() => {});
   const holders = [1, 2].map(() => gateway.open('/open').on('error', () => {}));
   for (const holder of holders) holder.end();
-  await eventually('both connections are taken', () => gateway.backend.requests.length === 2);
+  await eventually('both backend connections are in use', () => gateway.backend.requests.length === 2);
   const waiting = gateway.open('/open?waiting', { headers: ['X-Request-Id', 'waiting-client'] }).on('error', () => {});
   waiting.end();
   await new Promise((done) => setTimeout(done, 100));
   waiting.destroy();
-  await eventually('it is over', () => requestLines().some((line) => line['request_id'] === 'waiting-client'));
+  await eventually('the waiting request is logged', () =>
+    requestLines().some((line) => line['request_id'] === 'waiting-client'),
+  );
   for (const holder of holders) holder.destroy();
-  await eventually('the others are over', () => gateway.backend.requests.every(({ aborted }) => aborted));
+  await eventually('the other requests are aborted', () => gateway.backend.requests.every(({ aborted }) => aborted));
   gateway.answerWith((_request, response) => response.end('ok'));
   expect((await gateway.send('/open')).text).toBe('ok');
   expect(gateway.backend.requests.map(({ url }) => url)).toEqual(['/open']);
@@ -91,10 +93,10 @@ it('a client that disconnects is logged once, as 499', async () => {
   gateway.answerWith(() => {});
   const request = gateway.open('/open', { headers: ['X-Request-Id', 'gone-client'] }).on('error', () => {});
   request.end();
-  await eventually('the backend has it', () => gateway.backend.requests.length === 1);
+  await eventually('the backend gets the request', () => gateway.backend.requests.length === 1);
   request.destroy();
   const lines = () => requestLines().filter((line) => line['request_id'] === 'gone-client');
-  await eventually('it is logged', () => lines().length > 0);
+  await eventually('the request is logged', () => lines().length > 0);
   expect(lines()).toEqual([expect.objectContaining({ status: 499 })]);
 });
 
@@ -103,7 +105,7 @@ it('a hundred clients that disconnect leave both backend connections usable', as
   for (let index = 0; index < 100; index++) {
     const request = gateway.open('/open').on('error', () => {});
     request.end();
-    await eventually('the backend has it', () => gateway.backend.requests.length === index + 1);
+    await eventually('the backend gets the request', () => gateway.backend.requests.length === index + 1);
     request.destroy();
   }
   gateway.answerWith((_request, response) => response.end('ok'));

@@ -57,7 +57,7 @@ describe('a check in a separate process', () => {
     const asItRuns = { ...loaded, file: { ...file, api: { ...file.api, basePath: '/api/v1' } } };
     expect(result.description).toStrictEqual(describeApis(asItRuns));
     expect(result.description?.[0]?.deprecated?.body.toString()).toContain('"deprecated":true');
-    await eventually('its process has gone', () => checks().length === 0);
+    await eventually('the check process has ended', () => checks().length === 0);
   });
 
   it('keeps its process for the next check, unless the process holds much memory', async () => {
@@ -68,10 +68,10 @@ describe('a check in a separate process', () => {
     expect(await check.run(request)).toMatchObject({ kind: 'valid' });
     expect(checks()).toEqual([pid]);
     expect(await check.run({ ...request, path: large(2_000) })).toMatchObject({ kind: 'valid' });
-    await eventually('its process has gone', () => checks().length === 0);
+    await eventually('the check process has ended', () => checks().length === 0);
     expect(await check.run(request)).toMatchObject({ kind: 'valid' });
     check.stop();
-    await eventually('its process has gone', () => checks().length === 0);
+    await eventually('the check process has ended', () => checks().length === 0);
   });
 
   it('creates no API description if none is requested', async () => {
@@ -94,7 +94,7 @@ describe('a check in a separate process', () => {
 describe('a check refuses the configuration and leaves no process', () => {
   const refusal = async (bounds: Partial<CheckBounds>, path: string): Promise<string> => {
     const result = await new ConfigCheck({ ...BOUNDS, ...bounds }).run(await requestFor(path));
-    await eventually('its process has gone', () => checks().length === 0);
+    await eventually('the check process has ended', () => checks().length === 0);
     return result.kind === 'refused' ? result.problems : 'valid';
   };
 
@@ -104,7 +104,7 @@ describe('a check refuses the configuration and leaves no process', () => {
 
   it('if its process hangs', async () => {
     const refused = refusal({ timeoutMs: 3_000 }, large());
-    await eventually('it runs', () => checks().length === 1);
+    await eventually('the check process runs', () => checks().length === 1);
     process.kill(checks()[0]!, 'SIGSTOP');
     expect(await refused).toBe('It could not be checked: it took longer than 3 s');
   });
@@ -115,7 +115,7 @@ describe('a check refuses the configuration and leaves no process', () => {
 
   it('if its process is killed', async () => {
     const refused = refusal({}, large());
-    await eventually('it runs', () => checks().length === 1);
+    await eventually('the check process runs', () => checks().length === 1);
     process.kill(checks()[0]!, 'SIGKILL');
     expect(await refused).toMatch(/^It could not be checked: its process was killed \(SIGKILL\), perhaps because/);
   });
@@ -139,9 +139,9 @@ describe('a check refuses the configuration and leaves no process', () => {
   it('if it is stopped', async () => {
     const check = new ConfigCheck(BOUNDS);
     const result = check.run(await requestFor(large()));
-    await eventually('it runs', () => checks().length === 1);
+    await eventually('the check process runs', () => checks().length === 1);
     check.stop();
     expect((await result).kind).toBe('refused');
-    await eventually('its process has gone', () => checks().length === 0);
+    await eventually('the check process has ended', () => checks().length === 0);
   });
 });

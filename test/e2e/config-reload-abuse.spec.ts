@@ -59,7 +59,7 @@ const reload = async (trailgate: RunningTrailgate, content: string): Promise<voi
   const before = events(trailgate, 'config_changed');
   writeFileSync(trailgate.configPath, content);
   trailgate.signal('SIGHUP');
-  await eventually('it is in force', () => events(trailgate, 'config_changed') > before);
+  await eventually('the configuration is applied', () => events(trailgate, 'config_changed') > before);
 };
 
 describeWithRedis('services that are renamed under load', () => {
@@ -115,12 +115,12 @@ it('a dozen reloads leave no connection, health check or metric of a removed tar
   for (let index = 0; index < 6; index++) await round();
   const isUnknown = async () => [...(await metrics(trailgate)).keys()].every((name) => !name.includes(second.url));
   await Promise.all([
-    eventually('the connections of those that are gone are closed', () => openFiles() <= before + 5),
-    eventually('the target that is gone has no series', isUnknown),
+    eventually('connections to removed targets are closed', () => openFiles() <= before + 5),
+    eventually('the removed target has no series', isUnknown),
   ]);
   const checks = { first: first.requests.length, second: second.requests.length };
   const sinceMs = performance.now();
-  await eventually('the one in service is checked on', () => first.requests.length >= checks.first + 2);
+  await eventually('the remaining target gets health checks', () => first.requests.length >= checks.first + 2);
   expect(second.requests.length).toBe(checks.second);
   // More health checks would mean that an old health checker still runs.
   expect(first.requests.length - checks.first).toBeLessThanOrEqual((performance.now() - sinceMs) / 500 + 2);
@@ -159,7 +159,7 @@ describe('a running program', () => {
       appendFileSync(trailgate.configPath, `${line}\n`);
       await sleep(2_500 / lines.length);
     }
-    await eventually('it is in force', () => changed() > 0);
+    await eventually('the configuration is applied', () => changed() > 0);
     expect([changed(), refused()]).toEqual([1, 0]);
     expect(await status('/open')).toBe(200);
   });
@@ -170,15 +170,15 @@ describe('a running program', () => {
       trailgate.configPath,
       edited(first, ({ services }) => void (services['backend']!['openapi'] = './next.openapi.yaml')),
     );
-    await eventually('it is refused', () => refused() === 1);
+    await eventually('the configuration is refused', () => refused() === 1);
     expect(await status('/open')).toBe(200);
     writeFileSync(join(folder, 'next.openapi.yaml'), document.replaceAll('/open', '/opened'));
     writeFileSync(trailgate.configPath, text(trailgate).replace('GET /open', 'GET /opened'));
-    await eventually('the document came', () => changed() === 1);
+    await eventually('the OpenAPI document is loaded', () => changed() === 1);
     expect([await status('/open'), await status('/opened')]).toEqual([404, 200]);
 
     rmSync(join(folder, 'next.openapi.yaml'));
-    await eventually('it is refused again', () => refused() >= 2);
+    await eventually('the configuration is refused again', () => refused() >= 2);
     expect([await status('/open'), await status('/opened')]).toEqual([404, 200]);
     await reload(trailgate, first);
   });
@@ -193,19 +193,19 @@ describe('a running program', () => {
     symlinkSync('..v0', join(folder, '..data'));
     symlinkSync('..data/gateway.yaml', join(folder, 'linked'));
     renameSync(join(folder, 'linked'), trailgate.configPath);
-    await eventually('the link is followed', () => changed() >= 1);
+    await eventually('the symlink is followed', () => changed() >= 1);
     symlinkSync('..v1', join(folder, '..next'));
     renameSync(join(folder, '..next'), join(folder, '..data'));
-    await eventually('the swap is in force', async () => (await status('/new')) === 200);
+    await eventually('the swapped configuration is applied', async () => (await status('/new')) === 200);
   });
 
   it('shuts down cleanly while it receives many SIGHUP signals', async () => {
     for (let index = 0; index < 300; index++) trailgate.signal('SIGHUP');
-    await eventually('it is in force', () => changed() > 0);
+    await eventually('the configuration is applied', () => changed() > 0);
     isSlow = true;
     backend.requests.length = 0;
     const slow = status('/open');
-    await eventually('it is under way', () => backend.requests.length === 1);
+    await eventually('the backend gets the request', () => backend.requests.length === 1);
     const begun = changed();
     trailgate.signal('SIGHUP');
     const stopped = trailgate.stop();

@@ -35,11 +35,11 @@ describeWithProc('the check of a changed configuration', () => {
   };
   /** Waits until a check runs, and returns its process ID. */
   async function begun(): Promise<number> {
-    await eventually('it is being checked', () => checks().length === 1);
+    await eventually('a check runs', () => checks().length === 1);
     return checks()[0]!;
   }
   const inForce = (name: string): Promise<void> =>
-    eventually('it is in force', async () => (await title()) === name, RELOAD_TIMEOUT_MS);
+    eventually('the new title applies', async () => (await title()) === name, RELOAD_TIMEOUT_MS);
 
   beforeAll(async () => {
     backend = await startBackend(json({ ok: true }));
@@ -60,7 +60,9 @@ describeWithProc('the check of a changed configuration', () => {
       const pid = await begun();
       const lower = getPriority(trailgate.pid) + 5;
       const threads = (): number[] => readdirSync(`/proc/${pid}/task`).map(Number);
-      await eventually('it has stepped back', () => threads().every((id) => getPriority(id) === lower));
+      await eventually('all threads of the check have a lower priority', () =>
+        threads().every((id) => getPriority(id) === lower),
+      );
       for (const name of ['Second', 'Third']) rename(name);
       await inForce('Third');
     } finally {
@@ -77,7 +79,7 @@ describeWithProc('the check of a changed configuration', () => {
       for (const pid of checks()) process.kill(pid, 'SIGKILL');
       return events('config_refused').length > 0;
     };
-    await eventually('it is refused', kill);
+    await eventually('config_refused is logged', kill);
     expect(events('config_refused')[0]?.['problems']).toMatch(
       /^It could not be checked: its process was killed \(SIGKILL\)/,
     );
@@ -97,7 +99,7 @@ describeWithProc('the check of a changed configuration', () => {
     const from = performance.now();
     expect(await trailgate.stop()).toEqual({ code: 0, signal: null });
     expect(quietMsSince(from)).toBeLessThan(10_000);
-    await eventually('it has gone', () => !existsSync(`/proc/${pid}`));
+    await eventually('the check process has ended', () => !existsSync(`/proc/${pid}`));
     expect(events('config_refused')).toHaveLength(refused);
     expect(events('crash')).toEqual([]);
   });

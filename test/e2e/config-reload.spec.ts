@@ -56,7 +56,7 @@ describe('a changed configuration', () => {
     );
     await sleep(200);
     const slow = ask('/customers?slow');
-    await eventually('the slow one is under way', () => first.requests.some(({ url }) => url.includes('slow')));
+    await eventually('the slow request is running', () => first.requests.some(({ url }) => url.includes('slow')));
     change((config) => {
       config['services']!['backend'] = { ...(config['services']!['backend'] as object), targets: [second.url] };
       config['plans'] = { small: { account: { month: 200_000 } } };
@@ -66,7 +66,7 @@ describe('a changed configuration', () => {
         { match: 'GET /files/{name}', scopes: ['files:admin'] },
       ];
     });
-    await eventually('it is in force', async () => (await ask('/new')).status === 200);
+    await eventually('the configuration is applied', async () => (await ask('/new')).status === 200);
     await sleep(200);
     going = false;
     await load;
@@ -85,14 +85,16 @@ describe('a changed configuration', () => {
   it('is refused with its problems in the log if it is invalid, and the running one stays', async () => {
     const good = readFileSync(trailgate.configPath, 'utf8');
     writeFileSync(trailgate.configPath, `${good}\nplanz: {}\n`);
-    await eventually('the refusal is logged', () => trailgate.logs().some(({ event }) => event === 'config_refused'));
+    await eventually('config_refused is logged', () =>
+      trailgate.logs().some(({ event }) => event === 'config_refused'),
+    );
     const line = trailgate.logs().find(({ event }) => event === 'config_refused');
     expect(String(line?.['problems'])).toMatch(/planz/);
     expect((await ask('/new')).status).toBe(200);
     expect(await metric('trailgate_config_reloads_total{result="refused"}')).toBeGreaterThan(0);
     expect(await metric('trailgate_config_refused')).toBe(1);
     writeFileSync(trailgate.configPath, good);
-    await eventually('a good file is in force', async () => (await metric('trailgate_config_refused')) === 0);
+    await eventually('a valid configuration is applied', async () => (await metric('trailgate_config_refused')) === 0);
   });
 
   it('is applied on SIGHUP, and settings that need a restart are logged', async () => {
@@ -101,7 +103,7 @@ describe('a changed configuration', () => {
       config['gateway']['failedAuthentication'] = { perMinute: 3 };
     });
     trailgate.signal('SIGHUP');
-    await eventually('it is said', () =>
+    await eventually('the settings that need a restart are logged', () =>
       trailgate
         .logs()
         .some(({ event, settings }) => event === 'config_needs_restart' && String(settings) === 'gateway.port'),

@@ -79,7 +79,7 @@ it('a customer created through the public API reaches the receiver within 250 ms
   for (let count = 0; count < CUSTOMERS; count++) {
     const atMs = performance.now();
     const made = await call<{ id: string; email: string }>('POST', '/customers', customer(`quick-${count}`));
-    await eventually('it arrives', () => own.received.length > count);
+    await eventually('the event arrives', () => own.received.length > count);
     const arrived = own.received[count]!;
     tookMs.push(Math.min(quietMsSince(atMs), arrived.atMs - atMs));
     expect(eventOf(arrived)).toMatchObject({ type: 'customer.created', account_id: accountId, data: made });
@@ -95,7 +95,7 @@ it('changes and deletions become events in order, and another account receives n
   await call('PATCH', `/customers/${id}`, { last_name: 'Moser' });
   await call('PATCH', `/customers/${id}`, {});
   await call('DELETE', `/customers/${id}`);
-  await eventually('all arrive', () => own.received.length >= before + 3);
+  await eventually('all events arrive', () => own.received.length >= before + 3);
   const events = own.received.slice(before).map(eventOf);
   // Deliveries without `ordered` can overtake each other. The list of events is in order.
   expect(events.map(({ type }) => type).toSorted()).toEqual([
@@ -129,11 +129,13 @@ it('changes during a gateway outage and a backend kill are delivered afterward, 
   await client.create('behind@example.com');
   await backend.kill9();
   backend = await startCustomers(env);
-  await eventually('it says that events wait', () => backend.stderr.join('\n').includes('did not accept events'));
+  await eventually('the backend logs that the gateway did not accept events', () =>
+    backend.stderr.join('\n').includes('did not accept events'),
+  );
   await backend.stop();
 
   demo = await startDemo(demo.dataDir, ['--config', configPath]);
-  await eventually('all arrive', () => own.received.length >= before + CUSTOMERS + 1, 60_000);
+  await eventually('all events arrive', () => own.received.length >= before + CUSTOMERS + 1, 60_000);
   const emails = own.received.slice(before).map((one) => eventOf(one).data.email);
   expect(emails.toSorted()).toEqual(
     [...Array.from({ length: CUSTOMERS }, (_, count) => `away-${count}@example.com`), 'behind@example.com'].toSorted(),

@@ -17,9 +17,7 @@ describe('the customers process', () => {
     const port = await freePort();
     const backend = await startCustomers({ ...env, TRAILGATE_CUSTOMERS_PORT: `${port}`, LOG_LEVEL: 'debug' });
     await new CustomersClient(backend.url, 'acc_a').get('/customers');
-    await eventually('the request stands in the log', () =>
-      backend.stderr.some((line) => line.includes('"status":200')),
-    );
+    await eventually('the request is logged', () => backend.stderr.some((line) => line.includes('"status":200')));
     expect(backend.stdout).toEqual([`{"event":"listening","url":"http://127.0.0.1:${port}"}`]);
     expect(await backend.stop()).toEqual({ code: 0, signal: null });
   });
@@ -63,7 +61,7 @@ describe('the customers process', () => {
     const { url, pid } = JSON.parse(line) as { url: string; pid: number };
     expect((await fetch(`${url}/health`)).status).toBe(200);
     await started.end('SIGKILL');
-    await eventually('the orphan is gone', () => !isAlive(pid));
+    await eventually('the orphan has ended', () => !isAlive(pid));
   });
 });
 

@@ -76,7 +76,7 @@ describeWithOwnPostgres('while PostgreSQL is down', () => {
   it('the readiness probe warns, and both probes keep the process in service', async () => {
     expect((await send(`${gateway.adminUrl}/livez`)).status).toBe(200);
     // A background check runs every second. The probe reports its result without waiting.
-    await eventually('the probe has found out', async () => {
+    await eventually('the probe reports the lost database', async () => {
       const { status, text } = await send(`${gateway.adminUrl}/readyz`);
       const ready = JSON.parse(text) as { status: string; checks: { database: { status: string } } };
       expect([status, ready.status]).toEqual([200, 'ready']);
@@ -102,11 +102,11 @@ describeWithOwnPostgres('while PostgreSQL is down', () => {
 
   it('usage is counted in memory, and everything works again after a restart without lost counts', async () => {
     await postgres.restart();
-    await eventually('the key is found', async () => (await call(uncached.secret)).status === 200);
-    await eventually('the admin API answers', async () => {
+    await eventually('the uncached key works', async () => (await call(uncached.secret)).status === 200);
+    await eventually('the admin API answers again', async () => {
       return (await gateway.admin.request('GET', `/api-keys/${known.id}`)).status === 200;
     });
-    await eventually('the database passes', async () => {
+    await eventually('the database check passes', async () => {
       const { checks } = (await send(`${gateway.adminUrl}/readyz`)).json<{
         checks: { database: { status: string } };
       }>();

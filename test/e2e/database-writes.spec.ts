@@ -27,7 +27,11 @@ async function databaseCheck({ adminUrl }: RunningTrailgate): Promise<Check> {
 }
 
 const becomes = (gateway: RunningTrailgate, status: string): Promise<void> =>
-  eventually(`the database is ${status}`, async () => (await databaseCheck(gateway)).status === status, NOTICED_MS);
+  eventually(
+    `the database check is ${status}`,
+    async () => (await databaseCheck(gateway)).status === status,
+    NOTICED_MS,
+  );
 
 async function isUp(gateway: RunningTrailgate): Promise<unknown> {
   const series = seriesOf((await send(`${gateway.adminUrl}/metrics`)).text);
@@ -41,7 +45,9 @@ const expectReported = async (gateway: RunningTrailgate, cause: RegExp): Promise
   });
   expect((await databaseCheck(gateway)).detail).toMatch(cause);
   expect(await isUp(gateway)).toEqual([1, 0]);
-  await eventually('it is in the log', () => gateway.logs().some(({ event }) => event === 'database_unwritable'));
+  await eventually('database_unwritable is logged', () =>
+    gateway.logs().some(({ event }) => event === 'database_unwritable'),
+  );
 };
 
 let backend: Backend;
@@ -88,14 +94,16 @@ describeWithPostgres('a PostgreSQL that becomes read-only', () => {
     expect((await call(gateway, key.secret)).status).toBe(200);
     await readOnly(true);
     await becomes(gateway, 'warn');
-    await eventually('it answers', async () => /no writes/.test((await databaseCheck(gateway)).detail ?? ''));
+    await eventually('the check reports that no writes succeed', async () =>
+      /no writes/.test((await databaseCheck(gateway)).detail ?? ''),
+    );
     await expectReported(gateway, /read-only transaction/);
     expect((await call(gateway, key.secret)).status).toBe(200);
     expectProblem(await gateway.admin.request('POST', '/accounts', { name: 'a', plan: 'pro' }), 'database_unavailable');
     await readOnly(false);
     await becomes(gateway, 'pass');
     expect(await isUp(gateway)).toEqual([1, 1]);
-    await eventually('it is in the log', () => gateway.logs().some(({ event }) => event === 'database_back'));
+    await eventually('database_back is logged', () => gateway.logs().some(({ event }) => event === 'database_back'));
   });
 });
 
@@ -124,7 +132,7 @@ describeUnless(canMountDisk() ? null : 'needs root on Linux, to mount a small di
       disk.fill();
       let served = 1;
       await eventually(
-        'nothing can be written',
+        'writes fail',
         async () => {
           // The SQLite write-ahead log still has space for a while.
           expect((await call(gateway, key.secret)).status).toBe(200);

@@ -77,7 +77,7 @@ describeWithOwnRedis('a gateway that starts while Redis is down', () => {
     expect((await caller.get()).status).toBe(200);
     await redis.kill9();
     // The first gateway writes its usage to the database while Redis is down.
-    await eventually('the first gateway goes on', async () => (await caller.get()).status === 200);
+    await eventually('the first gateway admits requests', async () => (await caller.get()).status === 200);
     const second = await start({ dataDir: first.dataDir, roles: ['gateway'] });
     const other = new Caller(second.gatewayUrl, key.secret);
     const statuses: number[] = [];
@@ -126,12 +126,12 @@ describeWithPostgres('a gateway that starts while the database is down', () => {
       stdout,
     });
     const probe = (path: string) => send(`http://127.0.0.1:${adminPort}${path}`).catch(() => undefined);
-    await eventually('it waits', async () => (await probe('/livez'))?.status === 200);
+    await eventually('the waiting gateway is live', async () => (await probe('/livez'))?.status === 200);
     expect(await readiness(`http://127.0.0.1:${adminPort}`)).toMatchObject({
       status: 503,
       checks: { database: { status: 'fail' }, process: { status: 'fail' } },
     });
-    await eventually('the log says why', () => stdout.some((line) => line.includes('database_awaited')));
+    await eventually('database_awaited is logged', () => stdout.some((line) => line.includes('database_awaited')));
     expect(stdout.join('\n')).toContain(`PostgreSQL at 127.0.0.1:${port} refuses connections`);
 
     const server = await open(port);

@@ -131,13 +131,13 @@ describe('an upload whose backend answers 2xx early', () => {
       socket.write(Buffer.alloc(UPLOAD_BYTES / PIECES));
       await sleep(20);
       if (early.afterBytes === 0 && piece === PIECES / 2)
-        await eventually('the answer is here', () => text.includes('{}'));
+        await eventually('the response arrives', () => text.includes('{}'));
     }
     socket.write(`GET /api/v1/nowhere HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
     await once(socket, 'close');
     expect(received()).toBe(UPLOAD_BYTES);
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*{}[^]*HTTP/1\\.1 404 `));
-    await eventually('it is logged', () => uploadLine(id)() !== undefined);
+    await eventually('the upload is logged', () => uploadLine(id)() !== undefined);
     expect(uploadLine(id)()).toMatchObject({ status });
     expect(uploadLine(id)()).not.toHaveProperty('upload');
   });
@@ -168,7 +168,7 @@ describe('an upload whose backend answers 2xx early', () => {
     await once(socket, 'close');
     expect(text).toMatch(/^HTTP\/1\.1 200 [^]*{}$/);
     expect(received()).toBeLessThan(UPLOAD_BYTES);
-    await eventually('it is logged', () => uploadLine('cut')() !== undefined);
+    await eventually('the upload is logged', () => uploadLine('cut')() !== undefined);
     expect(uploadLine('cut')()).toMatchObject({ status: 200, upload: 'cut' });
   });
 });
@@ -197,7 +197,7 @@ describeWithOpenssl('an upload over HTTP/2 whose backend answers 2xx early', () 
     for (let piece = 0; piece < PIECES; piece++) {
       stream.write(Buffer.alloc(UPLOAD_BYTES / PIECES));
       await sleep(20);
-      if (early.afterBytes === 0 && piece === PIECES / 2) await eventually('the answer is here', () => text === '{}');
+      if (early.afterBytes === 0 && piece === PIECES / 2) await eventually('the response arrives', () => text === '{}');
     }
     stream.end();
     await once(stream, 'close');
@@ -214,7 +214,7 @@ it('an early 200 reaches the client, and its connection serves the next request 
   socket.write(`PUT /api/v1/files/a HTTP/1.1\r\n${head}Content-Length: 5000000\r\n\r\nfirst`);
   let text = '';
   socket.on('data', (data: string) => (text += data));
-  await eventually('the answer is here', () => /^HTTP\/1\.1 200 [^]*Too much for us/.test(text));
+  await eventually('the response arrives', () => /^HTTP\/1\.1 200 [^]*Too much for us/.test(text));
   socket.write(Buffer.alloc(5_000_000 - 'first'.length));
   socket.write(`GET /api/v1/nowhere HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
   await once(socket, 'close');

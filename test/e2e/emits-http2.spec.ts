@@ -66,11 +66,11 @@ describeWithOpenssl('an event of an operation that emits, with HTTP/2 and SQLite
     says = say;
     const seen = backend.requests.length;
     const stream = open();
-    await eventually('the backend has it', () => backend.requests.length > seen);
+    await eventually('the backend gets the request', () => backend.requests.length > seen);
     stream.close();
     await once(stream, 'close');
-    await eventually('the gateway knows', () => trailgate.logs().some(({ status }) => status === 499));
+    await eventually('the gateway logs the disconnect', () => trailgate.logs().some(({ status }) => status === 499));
     go();
-    await eventually('it arrives', () => receiver.received.some(({ body }) => body.includes('cus_h2_left')));
+    await eventually('the event arrives', () => receiver.received.some(({ body }) => body.includes('cus_h2_left')));
   });
 });

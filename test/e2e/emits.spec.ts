@@ -156,7 +156,7 @@ describeWithPostgres('an operation that emits', () => {
       headers: { authorization: `Bearer ${key.secret}`, 'content-length': '2' },
     });
     request.on('error', () => undefined).end('{}');
-    await eventually('the backend has it', () => backend.requests.length > seen);
+    await eventually('the backend gets the request', () => backend.requests.length > seen);
     // Gives the first part of the response time to reach the gateway.
     await sleep(50);
     request.destroy();
@@ -165,9 +165,11 @@ describeWithPostgres('an operation that emits', () => {
         .logs()
         .slice(logged)
         .some(({ status }) => status === 499);
-    await eventually('the gateway knows', isGone);
+    await eventually('the gateway logs the disconnect', isGone);
     end();
-    await eventually(`its event, of ${what}`, async () => (await events()).some(({ resource }) => resource === id));
+    await eventually(`the event is written after a disconnect before ${what}`, async () =>
+      (await events()).some(({ resource }) => resource === id),
+    );
     says = whole('{"id":"cus_next"}');
     expect((await call()).status).toBe(201);
   });
@@ -228,7 +230,7 @@ describeWithPostgres('an operation that emits', () => {
     proxy.cut();
     await sleep(500);
     proxy.release();
-    await eventually('it is written', async () =>
+    await eventually('the event is written', async () =>
       (await events().catch(() => [])).some(({ resource }) => resource === 'cus_late'),
     );
     expect((await events()).filter(({ resource }) => resource === 'cus_late')).toHaveLength(1);
@@ -242,7 +244,7 @@ describeWithPostgres('an operation that emits', () => {
     proxy.holdAnswers();
     expect((await call()).status).toBe(201);
     const ended = trailgate.stop();
-    await eventually('the end has begun', () => trailgate.logs().some(({ event }) => event === 'shutdown_phase'));
+    await eventually('the shutdown has begun', () => trailgate.logs().some(({ event }) => event === 'shutdown_phase'));
     proxy.cut();
     proxy.release();
     expect((await ended).code).toBe(0);

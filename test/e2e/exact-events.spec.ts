@@ -63,7 +63,7 @@ const dataIn = (text: string): string => /"data":(\{.*?\})(?:,"occurred_at".*)?\
 
 async function delivered(eventId: string): Promise<string> {
   const found = () => receiver.received.find((one) => one.id === eventId);
-  await eventually('it is delivered', () => found() !== undefined);
+  await eventually('the event is delivered', () => found() !== undefined);
   return dataIn(found()!.body);
 }
 

@@ -75,7 +75,9 @@ describe('a single dead target without `health` and `ejection`', () => {
     expect([await post('/only'), await post('/only')]).toEqual([502, 502]);
     expect(await seen()).toMatchObject({ backends: { status: 'pass' }, state: 'healthy' });
     expect([await post('/only'), await post('/only')]).toEqual([502, 502]);
-    await eventually('readyz says so', async () => JSON.stringify((await seen()).backends).includes('only'));
+    await eventually('/readyz reports the failing target', async () =>
+      JSON.stringify((await seen()).backends).includes('only'),
+    );
     expect(await seen()).toEqual({
       backends: { status: 'warn', detail: 'every call fails: only' },
       state: 'failing',
@@ -83,7 +85,7 @@ describe('a single dead target without `health` and `ejection`', () => {
       failing: 1,
     });
     expect((await send(`${gateway.trailgate.adminUrl}/readyz`)).status).toBe(200);
-    await eventually('it is logged', () => logged('target_failing', 'only').length > 0);
+    await eventually('target_failing is logged', () => logged('target_failing', 'only').length > 0);
     expect(logged('target_failing', 'only')).toMatchObject([
       { target: dead.url, last: 'unreachable', failed_calls: { unreachable: 3 } },
     ]);
@@ -95,9 +97,12 @@ describe('a single dead target without `health` and `ejection`', () => {
     });
     try {
       expect(await post('/only')).toBe(200);
-      await eventually('readyz says so', async () => !JSON.stringify((await seen()).backends).includes('only'));
+      await eventually(
+        '/readyz no longer reports the target',
+        async () => !JSON.stringify((await seen()).backends).includes('only'),
+      );
       expect(await seen()).toEqual({ backends: { status: 'pass' }, state: 'healthy', healthy: 1, failing: 0 });
-      await eventually('it is logged', () => logged('target_back', 'only').length === 1);
+      await eventually('target_back is logged', () => logged('target_back', 'only').length === 1);
     } finally {
       await dead.stop();
     }
@@ -116,12 +121,12 @@ it('a single frozen target is reported after some seconds, not for three simulta
   expect(await Promise.all([post('/frozen'), post('/frozen'), post('/frozen')])).toEqual([504, 504, 504]);
   expect([await stateOf(), logged('target_failing', 'frozen')]).toEqual(['healthy', []]);
   await eventually(
-    'it is told of',
+    'the frozen target is reported as failing',
     async () => (await post('/frozen')) === 504 && (await stateOf()) === 'failing',
     15_000,
   );
   expect(performance.now() - beganMs).toBeLessThan(30_000);
-  await eventually('it is logged', () => logged('target_failing', 'frozen').length > 0);
+  await eventually('target_failing is logged', () => logged('target_failing', 'frozen').length > 0);
   expect(logged('target_failing', 'frozen')).toMatchObject([{ last: 'first_byte_timeout' }]);
 });
 

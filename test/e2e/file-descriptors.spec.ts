@@ -121,7 +121,7 @@ describeWithLimits('without a file descriptor for a backend', () => {
   );
 
   it('the shortage is logged at most once every 9 seconds, and counted in a metric', async () => {
-    await eventually('it is told', () => events(gateway, 'out_of_resources').length > 0);
+    await eventually('out_of_resources is logged', () => events(gateway, 'out_of_resources').length > 0);
     const told = events(gateway, 'out_of_resources');
     expect(told[0]).toMatchObject({ level: 'error', resource: 'file_descriptors' });
     const times = told.map(({ time }) => Date.parse(String(time)));
@@ -166,12 +166,12 @@ describeWithLimits('without file descriptors for clients', () => {
       const socket = connect(gateway.port, '127.0.0.1');
       flood.push(socket.on('error', () => undefined).on('close', () => closed++));
     }
-    await eventually('all but those that there is room for are closed', () => closed >= LIMIT);
+    await eventually('all connections beyond the limit are closed', () => closed >= LIMIT);
     const answers = await Promise.all(Array.from({ length: CLIENTS }, () => ask(gateway)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     const cut = await metric(gateway, 'trailgate_connections_cut_total{reason="file_descriptors"}');
     expect(cut).toBeGreaterThanOrEqual(LIMIT);
-    await eventually('it is told', () => events(gateway, 'out_of_resources').length > 0);
+    await eventually('out_of_resources is logged', () => events(gateway, 'out_of_resources').length > 0);
     expect(events(gateway, 'out_of_resources')[0]).toMatchObject({ resource: 'file_descriptors', where: 'accept' });
     expect(events(gateway, 'target_lost')).toEqual([]);
   });
@@ -181,7 +181,7 @@ describeWithLimits('if the system closes new connections itself', () => {
   it('the shortage is still logged and counted', async () => {
     const gateway = await startProxied({ own: true, targets: backend.url });
     const { pid } = gateway.trailgate;
-    await eventually('it is told', () => {
+    await eventually('out_of_resources is logged', () => {
       // Lowers the limit repeatedly, because the process may have closed descriptors meanwhile.
       limitDescriptors(pid, lowestFreeDescriptor(pid));
       return events(gateway, 'out_of_resources').length > 0;

@@ -85,7 +85,7 @@ beforeAll(async () => {
     },
   });
   const secret = await keyOn('unlimited');
-  await eventually('the service is known to be down', async () => (await get('/down/nobody', secret)) === 503);
+  await eventually('the service is unavailable', async () => (await get('/down/nobody', secret)) === 503);
 });
 afterAll(async () => {
   await gateway.stop();
@@ -131,7 +131,7 @@ async function statusesOf(path: string): Promise<number[]> {
   const last = `/api/v1/nothing/${results.length}`;
   await send(gateway.gatewayUrl + last);
   const lines = () => gateway.logs().filter(({ event }) => event === 'request');
-  await eventually('the log is written', () => lines().some((line) => line['path'] === last));
+  await eventually('the log has the last request', () => lines().some((line) => line['path'] === last));
   return lines().flatMap((line) => (line['path'] === path ? [Number(line['status'])] : []));
 }
 

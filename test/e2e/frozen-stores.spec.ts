@@ -92,7 +92,7 @@ describeWithOwnPostgres('with two gateways and a PostgreSQL that hangs,', () => 
   it('every probe is answered quickly, and /readyz reports since when the database is unreachable', async () => {
     const [gateway] = gateways as [RunningTrailgate];
     // The failed write may be detected before the failed reads.
-    await eventually('it is known', async () =>
+    await eventually('/readyz reports that the database is unreachable', async () =>
       /^unreachable since \d{4}-.*: requests with cached keys continue/.test(
         (await checksOf(gateway))['database']?.detail ?? '',
       ),
@@ -104,8 +104,12 @@ describeWithOwnPostgres('with two gateways and a PostgreSQL that hangs,', () => 
     const [lost] = gateway.logs().filter(({ event }) => event === 'database_lost');
     expect(lost).toMatchObject({ level: 'error', cause: expect.stringMatching(/no response within 2000 ms|timeout/) });
     postgres.resume();
-    await eventually('it is back', async () => (await checksOf(gateway))['database']?.status === 'pass', 20_000);
-    await eventually('it is told', () => gateway.logs().some(({ event }) => event === 'database_back'));
+    await eventually(
+      'the database check passes',
+      async () => (await checksOf(gateway))['database']?.status === 'pass',
+      20_000,
+    );
+    await eventually('database_back is logged', () => gateway.logs().some(({ event }) => event === 'database_back'));
   });
 });
 
@@ -116,12 +120,18 @@ describeWithOwnRedis('with Redis,', () => {
     try {
       expect(await checksOf(trailgate)).toMatchObject({ quota_store: { status: 'pass' } });
       redis.pause();
-      await eventually('it is known', async () => (await checksOf(trailgate))['quota_store']?.status === 'warn');
+      await eventually(
+        '/readyz reports the frozen Redis',
+        async () => (await checksOf(trailgate))['quota_store']?.status === 'warn',
+      );
       const up = 'trailgate_quota_store_up{store="redis"}';
       expect(seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text).get(up)).toBe(0);
       await expectQuickProbes(trailgate);
       redis.resume();
-      await eventually('it is back', async () => (await checksOf(trailgate))['quota_store']?.status === 'pass');
+      await eventually(
+        'the Redis check passes',
+        async () => (await checksOf(trailgate))['quota_store']?.status === 'pass',
+      );
       expect(seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text).get(up)).toBe(1);
     } finally {
       await trailgate.stop();
@@ -136,7 +146,10 @@ describeWithOwnRedis('with Redis,', () => {
     try {
       process.kill(frozen, 'SIGSTOP');
       await expectQuickProbes(trailgate, ['/readyz']);
-      await eventually('it is known', async () => (await checksOf(trailgate))['workers']?.status === 'warn');
+      await eventually(
+        '/readyz reports the frozen worker',
+        async () => (await checksOf(trailgate))['workers']?.status === 'warn',
+      );
       await expectQuickProbes(trailgate);
     } finally {
       process.kill(frozen, 'SIGCONT');

@@ -124,7 +124,7 @@ it.each(TCP_WAYS)(
       const before = edge.received(way).length;
       for (const socket of sockets)
         socket.write(requests.map((request) => requestText(edge.of(way), way, request)).join(''), 'latin1');
-      await eventually('the backend has all', () => edge.received(way).length >= before + CONNECTIONS);
+      await eventually('the backend gets all requests', () => edge.received(way).length >= before + CONNECTIONS);
       for (const socket of sockets) socket.destroy();
     };
     edge.answerWith(() => {});
@@ -132,7 +132,7 @@ it.each(TCP_WAYS)(
     await sendAndDisconnect([{}, { target: '/api/v1/open?behind' }]);
     edge.answerWith((_request, response) => void response.write('the first of it'));
     await sendAndDisconnect([{}]);
-    await eventually('nothing is left', async () => (await connections()) === 0);
+    await eventually('no connection is left', async () => (await connections()) === 0);
     edge.answerWith(json({ ok: true }));
     expect((await edge.ask(way)).status).toBe(200);
   },
@@ -150,10 +150,10 @@ it('a client that disconnects while a stream is silent ends the backend call', a
     socket.write(requestText(edge.of(way), way, { target }), 'latin1');
     // Reads everything before closing. Closing with unread data sends a reset, which the gateway would notice without
     // probing.
-    await eventually('it has the beginning', () => text.includes('the first of it'));
+    await eventually('the first part of the response arrives', () => text.includes('the first of it'));
     socket.destroy();
   });
   for (const way of TCP_WAYS) {
-    await eventually('the backend is let go', () => edge.received(way).every(({ aborted }) => aborted));
+    await eventually('the backend requests are aborted', () => edge.received(way).every(({ aborted }) => aborted));
   }
 });

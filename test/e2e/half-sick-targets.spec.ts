@@ -71,7 +71,7 @@ async function watch(path: string, durationMs: number): Promise<{ statuses: numb
 
 describe('with two targets', () => {
   it('the failing one is retried no more often than its doubling pauses allow, and no GET fails', async () => {
-    await eventually('it is out', async () => {
+    await eventually('the failing target is ejected', async () => {
       await gateway.send('/open');
       return logged('target_lost', 'backend').length > 0;
     });
@@ -100,14 +100,14 @@ describe('with two targets', () => {
     status = 200;
     const before = callsOf(sick);
     await eventually(
-      'it is back',
+      'the target is back in service',
       async () => {
         expect((await gateway.send('/open')).status).toBe(200);
         return logged('target_back', 'backend').length > 0;
       },
       2 * LONGEST_REST_MS + 5_000,
     );
-    await eventually('it is used', async () => {
+    await eventually('the target gets requests', async () => {
       await gateway.send('/open');
       return callsOf(sick) > before + 5;
     });
@@ -117,7 +117,7 @@ describe('with two targets', () => {
 describe('a single target', () => {
   it('that fails is retried no more often than its doubling pauses allow, and requests get 503', async () => {
     status = 503;
-    await eventually('it is out', async () => {
+    await eventually('the failing target is ejected', async () => {
       await gateway.send('/only');
       return logged('target_lost', 'only').length > 0;
     });

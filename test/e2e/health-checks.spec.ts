@@ -105,7 +105,7 @@ describe('with active health checks', () => {
     expect(first + second).toBe(100);
     expect(Math.min(first, second)).toBeGreaterThan(15);
     for (const backend of backends) {
-      await eventually('it is asked', () => backend.requests.some(({ url }) => url === '/health'));
+      await eventually('each target gets a health check', () => backend.requests.some(({ url }) => url === '/health'));
       const check = backend.requests.find(({ url }) => url === '/health');
       expect(check).toMatchObject({ method: 'GET', headers: { 'user-agent': 'trailgate-health' } });
     }
@@ -137,7 +137,7 @@ describe('with active health checks', () => {
     expect(await caller.burst(5)).toEqual({ 503: 5 });
     const uses = async (count: number): Promise<boolean> =>
       isDeepStrictEqual(await caller.used(), { 'key-minute': count, 'account-month': count });
-    await eventually('all are refunded', () => uses(0));
+    await eventually('all requests are refunded', () => uses(0));
     expect(backends.flatMap(({ requests }) => requests).filter(({ url }) => url === '/open')).toEqual([]);
     expect(await readiness()).toMatchObject({
       status: 200,
@@ -155,7 +155,7 @@ describe('without active health checks', () => {
   it('consecutive 503 responses eject both targets, and few trial requests restore the service', async () => {
     status = 503;
     await eventually(
-      'both are out',
+      'both targets are ejected',
       async () => {
         await gateway.send('/passive');
         return (await states('passive')).join() === 'ejected,ejected';
@@ -171,16 +171,16 @@ describe('without active health checks', () => {
     expect(backends.flatMap(({ requests }) => requests).filter(({ url }) => url === '/passive').length).toBeLessThan(5);
     status = 200;
     const beganMs = performance.now();
-    await eventually('it is served again', async () => (await gateway.send('/passive')).status === 200);
+    await eventually('a request succeeds again', async () => (await gateway.send('/passive')).status === 200);
     expect(quietMsSince(beganMs)).toBeLessThan(3_000);
-    await eventually('both are back', async () => {
+    await eventually('both targets are back in service', async () => {
       await gateway.send('/passive');
       return (await states('passive')).includes('healthy');
     });
   });
 
   it('responses with status 500 eject no target', async () => {
-    await eventually('all are well', async () => {
+    await eventually('all targets are healthy', async () => {
       await gateway.send('/passive');
       return (await states('passive')).includes('healthy');
     });
@@ -193,7 +193,7 @@ describe('without active health checks', () => {
   it('a single target is tried for every request, unless ejection is configured', async () => {
     for (let index = 0; index < 10; index++) expectProblem(await gateway.send('/alone'), 'backend_unreachable');
     expect(await rows('alone')).toMatchObject([{ state: 'failing', last_failure: { outcome: 'unreachable' } }]);
-    await eventually('the other one is out', async () => {
+    await eventually('the other target is ejected', async () => {
       await gateway.send('/judged');
       return (await states('judged')).join() === 'ejected';
     });

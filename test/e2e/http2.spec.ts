@@ -226,7 +226,7 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     const stream = ask(session(), '/customers/never').end();
     await once(stream, 'data');
     stream.close(8);
-    await eventually('the backend sees the end', () => backend.requests.at(-1)?.aborted === true);
+    await eventually('the backend request is aborted', () => backend.requests.at(-1)?.aborted === true);
   });
 
   it('refuses an oversized body before it is sent in full, and keeps serving the connection', async () => {
@@ -251,10 +251,10 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
         ['authorization', `Bearer ${secret}`],
       ]);
     raw.send(frame(FRAME.headers, END_HEADERS | END_STREAM, 1, request('/customers/late')));
-    await eventually('the backend has the raw one', () => backend.requests.at(-1)?.url === '/customers/late');
+    await eventually('the backend gets the raw request', () => backend.requests.at(-1)?.url === '/customers/late');
     const before = backend.requests.length;
     const late = whole(ask(one, '/customers/late').end());
-    await eventually('the backend is asked', () => backend.requests.length === before + 1);
+    await eventually('the backend gets the request', () => backend.requests.length === before + 1);
     const stopped = trailgate.stop();
     await eventually('GOAWAY arrives', () => raw.frames.some(({ type }) => type === FRAME.goAway));
     raw.send(frame(FRAME.headers, END_HEADERS | END_STREAM, 3, request('/customers')));

@@ -73,7 +73,7 @@ describeWithPostgres('after a kill between claim and change (PostgreSQL)', () =>
       // Locks the account. The claim gets stored, and the change waits for the lock.
       await trx.selectFrom('account').selectAll().where('id', '=', account.id).forUpdate().execute();
       const lost = create(running!, account, 'the one').catch(() => undefined);
-      await eventually('it is claimed', isClaimed);
+      await eventually('the claim is stored', isClaimed);
       await running!.kill9();
       await lost;
     });

@@ -65,7 +65,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     const socket = connect(running.port, '127.0.0.1');
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
     await once(socket, 'close');
-    await eventually('it was made', async () => (await keysMade()).length === 1);
+    await eventually('the key is created', async () => (await keysMade()).length === 1);
     const retried = await post(keysPath(), newKey);
     expectProblem(retried, 'idempotency_secret_shown');
     const [made] = await keysMade();

@@ -37,7 +37,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
       setTimeout(() => void makesCustomer(request, response, recorded), 10);
     };
     const lost = world.post(lostKey).catch(() => 'lost');
-    await eventually('the backend has it', () => world.carriedOut(lostKey) === 1);
+    await eventually('the backend gets the request', () => world.carriedOut(lostKey) === 1);
     const keys = Array.from({ length: ROUNDS }, () => randomUUID());
     // The kill hits requests in every phase, from before the claim to after the response.
     const sent = keys.map(async (key, at) => {
@@ -94,9 +94,11 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     const post = (at: number) => world.post(key, { at, secret: apiKey.secret });
     let isReleased = false;
     world.says = (request, response, recorded) =>
-      void eventually('it may be done', () => isReleased).then(() => makesCustomer(request, response, recorded));
+      void eventually('the test releases the response', () => isReleased).then(() =>
+        makesCustomer(request, response, recorded),
+      );
     const first = post(0);
-    await eventually('the backend has it', () => world.carriedOut(key) === 1);
+    await eventually('the backend gets the request', () => world.carriedOut(key) === 1);
     const others = Array.from({ length: 9 }, (_, at) => post(at + 1).catch(() => undefined));
     // Kills the node that serves the other requests. A single node is killed later, after everything is stored.
     if (kind !== 'SQLite') {
@@ -109,7 +111,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     for (const answer of await Promise.all(others)) {
       if (answer !== undefined && answer.status !== 201) expectProblem(answer, 'idempotency_in_progress');
     }
-    await eventually('it is charged', async () => (await world.charged(account.id)) === 1);
+    await eventually('the request is charged', async () => (await world.charged(account.id)) === 1);
     const killed = kind === 'SQLite' ? 0 : 1;
     if (killed === 0) await world.gateways[0]!.kill9();
     await revive(killed);

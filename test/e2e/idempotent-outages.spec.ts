@@ -61,7 +61,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
     expect(world.carriedOut(key)).toBe(0);
     expect((await world.post(undefined)).status).toBe(201);
     expect((await world.post(key, { method: 'PUT', to: '/customers/cus_1' })).status).toBe(201);
-    await eventually('of ten at once nine do not wait', async () => {
+    await eventually('nine of ten concurrent requests are refused without waiting', async () => {
       const refused = Array.from({ length: 10 }, async () => {
         const atMs = performance.now();
         expectProblem(await world.post(randomUUID()), 'idempotency_unavailable');
@@ -70,7 +70,7 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
       return (await Promise.all(refused)).filter(Boolean).length >= 9;
     });
     await store.restore();
-    await eventually('it is carried out', () => isTaken(key), 30_000);
+    await eventually('the request is carried out', () => isTaken(key), 30_000);
     expect(
       world.backend.requests.filter(({ method, headers }) => method === 'POST' && headers['idempotency-key'] === key),
     ).toHaveLength(1);
@@ -93,14 +93,18 @@ function suite(begin: () => Promise<KeyedWorld>, store: Losable, end: () => Prom
       const { text, headers } = await world.post(key);
       return headers['idempotent-replayed'] === 'true' || text.includes('idempotency_not_stored');
     };
-    await eventually('the store is told', isKnown, 30_000);
+    await eventually('the store has the outcome', isKnown, 30_000);
     expect(world.carriedOut(key)).toBe(1);
   }, 60_000);
 
   it('lose no outcome: the gauges return to zero, and the log has the outage and its end', async () => {
     const gauge = async (name: string) =>
       seriesOf((await send(`${world.gateways[0]!.adminUrl}/metrics`)).text).get(name) ?? -1;
-    await eventually('all is told', async () => (await gauge('trailgate_idempotency_unsaid_outcomes')) === 0, 15_000);
+    await eventually(
+      'all outcomes are stored',
+      async () => (await gauge('trailgate_idempotency_unsaid_outcomes')) === 0,
+      15_000,
+    );
     expect(await gauge('trailgate_idempotency_claims')).toBe(0);
     const lines = world.gateways[0]!.logs().map(({ event }) => event);
     expect(lines).toContain('idempotency_store_lost');

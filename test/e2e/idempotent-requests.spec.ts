@@ -112,14 +112,14 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     world.says = (_request, response) => void response.writeHead(status).end();
     expect((await world.post(key)).status).toBeGreaterThanOrEqual(400);
     world.says = makesCustomer;
-    await eventually('it is carried out', async () => (await world.post(key, { at: 1 })).status === 201);
+    await eventually('the request is carried out', async () => (await world.post(key, { at: 1 })).status === 201);
     expect(world.carriedOut(key)).toBe(2);
   });
 
   /** Repeats the request at the other node until its outcome is stored. That can be later than the response. */
   async function awaitOutcome(): Promise<Answer> {
     let again = await world.post(key, { at: 1 });
-    await eventually('it is written down', async () => {
+    await eventually('the outcome is stored', async () => {
       if (!again.text.includes('idempotency_in_progress')) return true;
       again = await world.post(key, { at: 1 });
       return false;
@@ -148,10 +148,10 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
       void setTimeout(() => void makesCustomer(request, response, recorded), 150);
     const gone = new AbortController();
     const left = world.post(key, { signal: gone.signal }).catch(() => 'left');
-    await eventually('the backend has it', () => world.carriedOut(key) === 1);
+    await eventually('the backend gets the request', () => world.carriedOut(key) === 1);
     gone.abort();
     expect(await left).toBe('left');
-    await eventually('it is told again', async () => (await world.post(key, { at: 1 })).status === 201);
+    await eventually('the retry gets the response', async () => (await world.post(key, { at: 1 })).status === 201);
     expect(world.carriedOut(key)).toBe(1);
   });
 
@@ -256,7 +256,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     expectProblem(refused, 'quota_exceeded');
     await admin.call('POST', `/accounts/${account.id}/quota-adjustments`, { ...SET, amount: 0 });
     await eventually(
-      'it is carried out',
+      'the request is carried out',
       async () => (await world.post(key, { secret: narrow.secret })).status === 201,
     );
     expect(world.carriedOut(key)).toBe(1);
@@ -281,7 +281,7 @@ describeOnStores('a POST with an Idempotency-Key', (kind) => {
     const before = await counted('replayed');
     const again = await world.post(key);
     const id = again.headers['x-request-id'];
-    await eventually('the log has it', () => gateway!.logs().some((line) => line['request_id'] === id));
+    await eventually('the request is logged', () => gateway!.logs().some((line) => line['request_id'] === id));
     const line = gateway!.logs().find((each) => each['request_id'] === id);
     expect(line).toMatchObject({ status: 201, replayed: true });
     expect(line).not.toHaveProperty('quota');

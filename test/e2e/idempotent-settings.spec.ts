@@ -78,7 +78,7 @@ describe('an Idempotency-Key', () => {
       file.services.backend['idempotency'] = idempotency;
       writeFileSync(gateway!.configPath, stringify(file));
       gateway!.signal('SIGHUP');
-      await eventually(`it is applied: ${idempotency}`, async () => (await sendTwice()) === times);
+      await eventually(`the setting ${idempotency} applies`, async () => (await sendTwice()) === times);
       expect(await sendTwice()).toBe(times);
     };
     await reloadWith('off', 2);
@@ -109,10 +109,10 @@ describe('a response that emits an event', () => {
       void setTimeout(() => void makesCustomer(request, response, recorded), 100);
     const [left, gone] = [randomUUID(), new AbortController()];
     const lost = world.post(left, { signal: gone.signal }).catch(() => undefined);
-    await eventually('the backend has it', () => world.carriedOut(left) === 1);
+    await eventually('the backend gets the request', () => world.carriedOut(left) === 1);
     gone.abort();
     await lost;
-    await eventually('it is told', async () => (await world.post(left)).status === 201);
+    await eventually('the retry gets the response', async () => (await world.post(left)).status === 201);
     expect(await events()).toEqual([(await world.post(left)).json()['id'], first.json()['id']]);
     expect(world.carriedOut(left)).toBe(1);
   });
@@ -144,7 +144,7 @@ describe('a stored response', () => {
       await handle.close();
       return all.length;
     };
-    await eventually('it is deleted', async () => (await rows()) === 0, 15_000);
+    await eventually('the stored response is deleted', async () => (await rows()) === 0, 15_000);
     clock.close();
   }, 90_000);
 
@@ -173,11 +173,11 @@ describe('a stored response', () => {
       clock.runAhead(days * 86_400_000);
       const before = childrenOf(pid, WORKER);
       for (const victim of before) process.kill(victim, 'SIGKILL');
-      await eventually('both are replaced', async () => {
+      await eventually('both workers are replaced', async () => {
         const now = childrenOf(pid, WORKER);
         return now.length === 2 && !now.some((each) => before.includes(each));
       });
-      await eventually('it serves', () =>
+      await eventually('a worker serves requests', () =>
         world.post(undefined).then(
           ({ status }) => status === 201,
           () => false,

@@ -61,7 +61,10 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     const source = new Readable({ read: () => undefined });
     const answer = world.post(key, { body: source });
     source.push('one');
-    await eventually('the first piece is there', () => world.backend.requests.at(-1)?.body.toString() === 'one');
+    await eventually(
+      'the first piece arrives at the backend',
+      () => world.backend.requests.at(-1)?.body.toString() === 'one',
+    );
     source.push('two');
     source.push(null);
     expect((await answer).json()).toMatchObject({ said: 'onetwo' });
@@ -81,15 +84,15 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     const head = ['Content-Length: 2', 'Expect: 100-continue'];
     for (const mark of [undefined, 'true']) {
       const { socket, text } = await sendHead(head);
-      await eventually('100', () => text().startsWith('HTTP/1.1 100 Continue\r\n\r\n'));
+      await eventually('100 Continue arrives', () => text().startsWith('HTTP/1.1 100 Continue\r\n\r\n'));
       socket.write('{}');
-      await eventually('the response', () => text().includes('"said":"{}"'));
+      await eventually('the response arrives', () => text().includes('"said":"{}"'));
       const answer = parseAnswer(text().slice('HTTP/1.1 100 Continue\r\n\r\n'.length));
       expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([201, mark]);
       socket.destroy();
     }
     const { socket, text } = await sendHead(['Content-Type: text/plain', ...head]);
-    await eventually('the refusal', () => text().includes('\r\n\r\n'));
+    await eventually('the refusal arrives', () => text().includes('\r\n\r\n'));
     expectProblem(parseAnswer(text()), 'idempotency_mismatch');
     socket.destroy();
   });
@@ -98,7 +101,7 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
     expect((await world.post(key, { body: '{}', type: 'a/b' })).status).toBe(201);
     const { socket, text } = await sendHead(['Content-Type: a/b', 'Content-Length: 2']);
     socket.write('{');
-    await eventually('the response', () => text().includes('\r\n\r\n'));
+    await eventually('the response arrives', () => text().includes('\r\n\r\n'));
     expectProblem(parseAnswer(text()), 'request_timeout');
     socket.destroy();
   });
@@ -114,9 +117,9 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
   it('that breaks off before its end is not recorded, and its retry is carried out', async () => {
     const { socket } = await sendHead(['Content-Type: application/json', 'Content-Length: 13']);
     socket.write('{"name"');
-    await eventually('the backend has its beginning', () => world.carriedOut(key) === 1);
+    await eventually('the backend has the first part', () => world.carriedOut(key) === 1);
     socket.destroy();
-    await eventually('it is carried out', async () => (await world.post(key)).status === 201);
+    await eventually('the request is carried out', async () => (await world.post(key)).status === 201);
     expect(world.carriedOut(key)).toBe(2);
     expect((await world.post(key)).headers['idempotent-replayed']).toBe('true');
   });
@@ -129,7 +132,7 @@ describeWithOpenssl('an upload with an Idempotency-Key', () => {
       source.push('beginning');
       expect((await small.post(key, { body: source })).status).toBe(422);
       source.destroy();
-      await eventually('it is sent again', async () => {
+      await eventually('the backend gets the retry', async () => {
         await small.post(key).catch(() => undefined);
         return backend.requests.length > 1;
       });

@@ -32,7 +32,7 @@ it("a key's impact shows its operations, used scopes, and the last use and addre
   await call(key.secret);
   const impact = () => gateway.admin.call<Record<string, unknown>>('GET', `/api-keys/${key.id}/impact`);
   await eventually(
-    'its use is written',
+    'the use of the key is written',
     async () => (await impact())['last_day'] !== undefined && JSON.stringify(await impact()).includes('127.0.0.1'),
     WRITTEN_MS,
   );

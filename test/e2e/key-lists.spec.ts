@@ -38,7 +38,7 @@ it('a key list shows the monthly usage of each key within seconds, and its own l
     const headers = { Authorization: `Bearer ${secret}` };
     expect((await send(`${gateway.gatewayUrl}/api/v1/customers`, { headers })).status).toBe(200);
   }
-  await eventually('both are written', async () => {
+  await eventually('the usage of both keys is written', async () => {
     const months = (await listed('q=l')).map(({ name, month_used, month_limit }) => [name, month_used, month_limit]);
     return JSON.stringify(months) === '[["plain",1,null],["limited",2,100]]';
   });

@@ -149,12 +149,12 @@ describe('a client that calls an ended operation', () => {
         counted('listCustomers', one.account.id, 'sunset'),
         counted('getCustomer', two.account.id, 'brownout'),
       ]);
-    await eventually('all are counted', async () => (await met()).join() === '2,1');
+    await eventually('all requests are counted', async () => (await met()).join() === '2,1');
     const lines = () =>
       gateway
         .logs()
         .filter(({ event, api_key_id: id }) => event === 'request' && [one.key.id, two.key.id].includes(String(id)));
-    await eventually('all are logged', () => lines().length === 3);
+    await eventually('all calls are logged', () => lines().length === 3);
     expect(lines()).toMatchObject([
       { status: 410, code: 'operation_sunset', account_id: one.account.id },
       { status: 410, code: 'operation_sunset', account_id: one.account.id },
@@ -165,12 +165,15 @@ describe('a client that calls an ended operation', () => {
   it('is counted without account if it has no valid key, and the refusal is no use of its key', async () => {
     const { key, account } = await gateway.admin.newKey();
     await ask('/customers', key.secret);
-    await eventually('it is counted', async () => (await counted('listCustomers', account.id, 'sunset')) === 1);
+    await eventually('the call is counted', async () => (await counted('listCustomers', account.id, 'sunset')) === 1);
     expect((await gateway.admin.getKey(key.id)).last_used_at).toBeNull();
     await gateway.admin.revokeKey(key.id);
     const before = await counted('listCustomers', '', 'sunset');
     for (const secret of [undefined, 'junk', createSecret('live'), key.secret]) await ask('/customers', secret);
-    await eventually('the others are', async () => (await counted('listCustomers', '', 'sunset')) === before + 4);
+    await eventually(
+      'the other calls are counted',
+      async () => (await counted('listCustomers', '', 'sunset')) === before + 4,
+    );
     expect(await counted('listCustomers', account.id, 'sunset')).toBe(1);
   });
 
@@ -190,7 +193,7 @@ describe('a client that calls an ended operation', () => {
     const all = async () => await counted('listCustomers', '', 'sunset', strict);
     for (let tried = 0; tried < 10; tried++) {
       await ask('/customers', createSecret('live'), strict);
-      await eventually('it is counted', async () => (await all()) === tried + 1);
+      await eventually('the call is counted', async () => (await all()) === tried + 1);
     }
     expect((await scraped(strict)).get('trailgate_key_lookups_total{result="database"}')).toBe(3);
     expect((await ask('/customers', undefined, strict)).status).toBe(410);

@@ -132,7 +132,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
     let end = (): unknown => undefined;
     handler = (_request, response) => void (end = () => response.end());
     const first = post('under way');
-    await eventually('the backend has it', () =>
+    await eventually('the backend gets the request', () =>
       backend.requests.some(({ headers }) => headers['idempotency-key'] === 'under way'),
     );
     const refused = await post('under way');

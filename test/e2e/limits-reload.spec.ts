@@ -38,7 +38,7 @@ async function change(patch: Json): Promise<void> {
   gateway.trailgate.signal('SIGHUP');
   const isInForce = ({ event, plans }: Record<string, unknown>): boolean =>
     event === 'config_changed' && (plans as string[]).includes(plan);
-  await eventually('it is in force', () => gateway.trailgate.logs().some(isInForce));
+  await eventually('the change applies', () => gateway.trailgate.logs().some(isInForce));
 }
 
 /** Sends a request to an unknown path. Resolves when a response arrives or the connection closes. */
@@ -89,7 +89,7 @@ it('a reloaded limit per address counts earlier connections too, and open ones a
   expect(kept(await openConnections(10))).toBe(10);
   await change({ gateway: { limits: { connectionsPerAddress: 17 } } });
   expect(kept(await openConnections(3))).toBe(1);
-  await eventually('there is room', async () => {
+  await eventually('17 connections are kept', async () => {
     // Also closes the connections of earlier attempts that were refused.
     for (const socket of sockets) socket.destroy();
     sockets = [];
@@ -172,7 +172,7 @@ it('a reload keeps trustedProxies and logs that it needs a restart, and shutdown
   expect(gateway.backend.requests.at(-1)?.headers['x-forwarded-for']).toBe('127.0.0.1');
   gateway.answerWith(() => undefined);
   const cut = gateway.send('/open').catch((error: unknown) => error);
-  await eventually('it is under way', () => gateway.backend.requests.length === 1);
+  await eventually('the backend gets the request', () => gateway.backend.requests.length === 1);
   const startedMs = performance.now();
   expect(await gateway.trailgate.stop()).toEqual({ code: 0, signal: null });
   expect(quietMsSince(startedMs)).toBeLessThan(5_000);

@@ -118,7 +118,7 @@ const webSocket: Open = async (running, secret, path = '/live/a') => {
   let ended: ReturnType<Live['ended']>;
   socket.addEventListener('message', () => pieces++);
   socket.addEventListener('close', ({ wasClean, code, reason }) => (ended = { clean: wasClean, code, reason }));
-  await eventually('it is open', () => socket.readyState === WebSocket.OPEN || ended !== undefined);
+  await eventually('the WebSocket is open', () => socket.readyState === WebSocket.OPEN || ended !== undefined);
   const live = { pieces: () => pieces, ended: () => ended, close: () => socket.close() };
   opened.push(live);
   return live;
@@ -126,7 +126,9 @@ const webSocket: Open = async (running, secret, path = '/live/a') => {
 
 const expectFlowing = async (...all: readonly Live[]): Promise<void> => {
   const before = all.map((live) => live.pieces());
-  await eventually('all of them flow', () => all.every((live, index) => live.pieces() > (before[index] ?? 0) + 1));
+  await eventually('all streams receive data', () =>
+    all.every((live, index) => live.pieces() > (before[index] ?? 0) + 1),
+  );
   expect(all.map((live) => live.ended())).toEqual(all.map(() => undefined));
 };
 
@@ -165,7 +167,7 @@ describeWithOwnRedisAndPostgres('open streams and WebSockets on two processes', 
     two = await startTrailgate({ ...options, roles: ['gateway'] });
     const { adminUrl } = two;
     const hears = async () => (await send(`${adminUrl}/metrics`)).text.includes('\ntrailgate_invalidation_bus_up 1\n');
-    await eventually('the second hears the bus', hears);
+    await eventually('the second process receives messages of the bus', hears);
     const expires_at = new Date(Date.now() + 5_000).toISOString();
     const [expiring, other] = await Promise.all([one.admin.newKey('unlimited', { expires_at }), one.admin.newKey()]);
     lasting = other.key;
@@ -195,7 +197,7 @@ describeWithOwnRedisAndPostgres('open streams and WebSockets on two processes', 
 
   /** Expects all to be cut in time. Streams must look incomplete, and WebSockets must get the reason. */
   async function expectCut(all: readonly Live[]): Promise<void> {
-    await eventually('all of them are cut', () => all.every((live) => live.ended() !== undefined), SOON_MS);
+    await eventually('all streams are cut', () => all.every((live) => live.ended() !== undefined), SOON_MS);
     const stream = { clean: false };
     const socket = { clean: true, code: 1008, reason: 'The API key is no longer valid for this connection.' };
     expect(all.map((live) => live.ended())).toEqual(all.map((_live, index) => (index % 2 === 0 ? stream : socket)));
@@ -214,7 +216,7 @@ describeWithOwnRedisAndPostgres('open streams and WebSockets on two processes', 
       expect(text).toContain('trailgate_streams_cut_total{kind="websocket",code="revoked_api_key"} 1');
       const isLogged = ({ code, api_key_id }: Record<string, unknown>) =>
         code === 'revoked_api_key' && api_key_id === key.id;
-      await eventually('both are logged', () => running.logs().filter(isLogged).length === 2);
+      await eventually('both cuts are logged', () => running.logs().filter(isLogged).length === 2);
     }
   });
 
@@ -277,7 +279,7 @@ describeWithOwnRedisAndPostgres('open streams and WebSockets on two processes', 
     const live = await webSocket(two, key.secret, '/live/half');
     await sleep(100);
     await one.admin.revokeKey(key.id);
-    await eventually('it is cut', () => live.ended() !== undefined, SOON_MS);
+    await eventually('the stream is cut', () => live.ended() !== undefined, SOON_MS);
     expect(live.ended()).toMatchObject({ clean: false, code: 1006 });
   });
 
@@ -286,7 +288,7 @@ describeWithOwnRedisAndPostgres('open streams and WebSockets on two processes', 
     await redis.kill9();
     await one.admin.revokeKey(lasting.id);
     clock.runAhead(SILENT_MS);
-    await eventually('all of them are cut', () => unheard.every((live) => live.ended() !== undefined), SWEPT_MS);
+    await eventually('all streams are cut', () => unheard.every((live) => live.ended() !== undefined), SWEPT_MS);
     await redis.restart();
   });
 });
@@ -307,12 +309,12 @@ describeWithOpenssl('over HTTP/2', () => {
         request.on('error', () => undefined);
         return request;
       });
-      await eventually('both flow', () => counts.every((count) => count > 1));
+      await eventually('both streams receive data', () => counts.every((count) => count > 1));
       await trailgate.admin.revokeKey(keys[0]?.id ?? '');
-      await eventually('it is reset', () => streams[0]?.closed === true, SOON_MS);
+      await eventually('the stream is reset', () => streams[0]?.closed === true, SOON_MS);
       expect(streams[0]?.rstCode).not.toBe(0);
       const before = counts[1] ?? 0;
-      await eventually('the other flows', () => (counts[1] ?? 0) > before + 2);
+      await eventually('the other stream receives data', () => (counts[1] ?? 0) > before + 2);
       expect([streams[1]?.closed, session.destroyed]).toEqual([false, false]);
     } finally {
       session.destroy();

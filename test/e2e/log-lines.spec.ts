@@ -36,7 +36,7 @@ async function configure(log: object): Promise<void> {
   const before = applied();
   const config = parse(readFileSync(gateway.configPath, 'utf8')) as { gateway: object };
   writeFileSync(gateway.configPath, stringify({ ...config, gateway: { ...config.gateway, log } }));
-  await eventually('the change is in force', () => applied() > before, 30_000);
+  await eventually('the change applies', () => applied() > before, 30_000);
 }
 
 it('the request log has every error and the configured share of successes', async () => {
@@ -48,7 +48,7 @@ it('the request log has every error and the configured share of successes', asyn
   await configure({ successes: 0.5 });
   for (let round = 0; round < 200; round++) await call('/customers');
   await call('/nothing');
-  await eventually('the last one is logged', () => requests().filter(({ status }) => status === 404).length === 2);
+  await eventually('the last request is logged', () => requests().filter(({ status }) => status === 404).length === 2);
   // The bounds are six standard deviations around half of 200 requests.
   const share = requests().filter(({ status }) => status === 200).length / 200;
   expect(share).toBeGreaterThan(0.28);
@@ -60,7 +60,7 @@ it('a JSON line has the configured fields, and no secret in them', async () => {
   await configure({ fields });
   const other = createSecret('live');
   await call('/customers', { 'user-agent': `ü "quoted" ${other}` });
-  await eventually('it is logged', () => requests().some((line) => 'protocol' in line));
+  await eventually('the request is logged', () => requests().some((line) => 'protocol' in line));
   const line = requests().at(-1) ?? {};
   expect(Object.keys(line)).toEqual(['level', 'time', 'event', 'user_agent', 'status', 'bytes_out', 'protocol']);
   expect(line).toMatchObject({ status: 200, bytes_out: 5, protocol: 'HTTP/1.1' });
@@ -71,7 +71,7 @@ it('a JSON line has the configured fields, and no secret in them', async () => {
 it('every field of a default JSON line can be configured', async () => {
   await configure({});
   await call('/customers/broken');
-  await eventually('it is logged', () => requests().at(-1)?.['path'] === '/api/v1/customers/broken');
+  await eventually('the request is logged', () => requests().at(-1)?.['path'] === '/api/v1/customers/broken');
   const { level, time, event, ...rest } = requests().at(-1) ?? {};
   expect([level, event, typeof time]).toEqual(['info', 'request', 'string']);
   expect(Object.keys(rest).filter((name) => !(LOG_FIELDS as readonly string[]).includes(name))).toEqual([]);
@@ -82,7 +82,7 @@ it('a line in combined format escapes client input and leaves out the query stri
   await call('/customers?secret=query', { 'user-agent': 'a "b" \\ ü', referer: 'https://example.com/' });
   await call('/nothing', { authorization: 'none' });
   const combined = () => gateway.stdout.filter((line) => line.includes(' - ') && !line.startsWith('{'));
-  await eventually('both are logged', () => combined().length === 2);
+  await eventually('both requests are logged', () => combined().length === 2);
   const time = String.raw`\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d \+0000\]`;
   const [first = '', second = ''] = combined();
   expect(first).toMatch(

@@ -42,7 +42,7 @@ async function start(stdout: number | 'pipe'): Promise<OwnedProcess> {
     },
   );
   gateway.child.stderr?.on('data', (text) => (stderr += text));
-  await eventually('it is ready', () =>
+  await eventually('the program is ready', () =>
     readiness().then(
       ({ status }) => status === 200,
       () => false,
@@ -113,10 +113,10 @@ describe('a log that goes to a named pipe', () => {
     await fifo.startProgram();
     expect((await readiness()).log).toEqual({ status: 'pass' });
     await request(0, 20);
-    await eventually('they are read', () => fifo.numbers.length === 20);
+    await eventually('the reader has 20 lines', () => fifo.numbers.length === 20);
     await fifo.leave();
     await request(20, 60);
-    await eventually('it is known', async () => (await readiness()).log.status === 'warn');
+    await eventually('/readyz reports the lost reader', async () => (await readiness()).log.status === 'warn');
     expect(await readiness()).toMatchObject({
       status: 200,
       log: { detail: expect.stringMatching(/^the log cannot be written since .* \(EPIPE\): its lines wait/) },
@@ -124,11 +124,11 @@ describe('a log that goes to a named pipe', () => {
     expect(await metric('trailgate_log_up')).toBe(0);
     expect(stderr).toMatch(/^trailgate: the log cannot be written \(EPIPE\)/m);
     fifo.read();
-    await eventually('the new one has them', () => fifo.numbers.length === 60);
+    await eventually('the new reader has all lines', () => fifo.numbers.length === 60);
     await request(60, 70);
-    await eventually('and all that follow', () => fifo.numbers.length === 70);
+    await eventually('the new reader has later lines', () => fifo.numbers.length === 70);
     expect(fifo.numbers).toEqual(upTo(70));
-    await eventually('it is told', () => fifo.events.some(({ event }) => event === 'log_back'));
+    await eventually('log_back is logged', () => fifo.events.some(({ event }) => event === 'log_back'));
     expect(fifo.events.find(({ event }) => event === 'log_back')).toMatchObject({ cause: 'EPIPE', lines: 0 });
     expect((await readiness()).log).toEqual({ status: 'pass' });
     expect(await metric('trailgate_log_up')).toBe(1);
@@ -157,9 +157,9 @@ it('each line of a log whose reader is gone for good is counted; metrics, /ready
   program.child.stdout!.destroy();
   await request(0, 25);
   const dropped = (): Promise<number> => metric('trailgate_log_lines_dropped_total');
-  await eventually('they are counted', async () => (await dropped()) >= 25);
+  await eventually('the lines are counted as dropped', async () => (await dropped()) >= 25);
   await request(25, 40);
-  await eventually('and those that follow', async () => (await dropped()) >= 40);
+  await eventually('later lines are counted as dropped', async () => (await dropped()) >= 40);
   await sleep(300);
   // Each lost line counts once. The program may log a few lines of its own meanwhile.
   expect(await dropped()).toBeLessThan(45);

@@ -38,9 +38,9 @@ describe('a mail server', () => {
   it('gets the mail with its sender, recipient, subject, language and unbroken link', async () => {
     const smtp = await start();
     await mailerOf(smtp).send(MESSAGE);
-    await eventually('it is there', () => smtp.mails.length === 1);
+    await eventually('the mail arrives', () => smtp.mails.length === 1);
     const [mail] = smtp.mails;
-    if (mail === undefined) throw new Error('no mail');
+    if (mail === undefined) throw new Error('no mail arrived');
     expect(mail).toMatchObject({ from: 'no-reply@example.com', to: ['ana@example.com'] });
     expect(decodedHeader(headerOf(mail, 'From') ?? '')).toBe('Trailgate Öfter <no-reply@example.com>');
     expect(decodedHeader(headerOf(mail, 'To') ?? '')).toBe('Ana Peña <ana@example.com>');
@@ -54,7 +54,7 @@ describe('a mail server', () => {
   it('gets the credentials of the URL unescaped, and a wrong password is a temporary failure', async () => {
     const smtp = await start({ auth: { user: 'me@example.com', password: 'a#b/c%?' }, plain: true });
     await mailerOf(smtp, 'me%40example.com:a%23b%2Fc%25%3F@').send(MESSAGE);
-    await eventually('it is there', () => smtp.mails.length === 1);
+    await eventually('the mail arrives', () => smtp.mails.length === 1);
     expect(smtp.mails[0]?.user).toBe('me@example.com');
     // The mail keeps waiting, because an operator can correct the password.
     const failure = await failureOf(mailerOf(smtp, 'me%40example.com:wrong@').send(MESSAGE));
@@ -85,7 +85,7 @@ describe('a mail server', () => {
     const smtp = await start();
     await mailerOf(smtp).send(MESSAGE);
     expect(await failureOf(mailerOf(smtp).send(message))).toMatchObject({ code: 'EHEADER', isFinal: true });
-    await eventually('the good one is there', () => smtp.mails.length > 0);
+    await eventually('the accepted mail arrives', () => smtp.mails.length > 0);
     expect(smtp.mails.map(({ to }) => to)).toEqual([['ana@example.com']]);
     expect(smtp.mails[0]?.source).not.toContain('evil');
   });
@@ -95,7 +95,7 @@ describe('a mail server', () => {
     for (const text of ['/etc/passwd', 'file:///etc/passwd', 'http://127.0.0.1:9/']) {
       await mailerOf(smtp).send({ ...MESSAGE, text });
     }
-    await eventually('they are there', () => smtp.mails.length === 3);
+    await eventually('three mails arrive', () => smtp.mails.length === 3);
     expect(smtp.mails.map((mail) => textOf(mail).trim())).toEqual([
       '/etc/passwd',
       'file:///etc/passwd',
@@ -123,7 +123,7 @@ describeWithOpenssl('TLS', () => {
     it('on localhost is used if the server offers it, with any certificate', async () => {
       const smtp = await start(files);
       await send(smtp, 'smtp');
-      await eventually('it is there', () => smtp.mails.length === 1);
+      await eventually('the mail arrives', () => smtp.mails.length === 1);
       expect(smtp.mails[0]?.isSecure).toBe(true);
     });
   });
@@ -202,7 +202,7 @@ describe('the program', () => {
     await invite('es', 'bea@example.com');
     const smtp = await start();
     const running = await startWith(smtp.port);
-    await eventually('both are there', () => smtp.mails.length === 2);
+    await eventually('both mails arrive', () => smtp.mails.length === 2);
     const mails = smtp.mails.toSorted((one, other) => String(one.to).localeCompare(String(other.to)));
     expect(mails.map((mail) => decodedHeader(headerOf(mail, 'Subject') ?? ''))).toEqual([
       'You are invited to Isar Rafting',
@@ -221,23 +221,25 @@ describe('the program', () => {
     await invite('en', 'ana@example.com');
     const away = await startWith(await freePort());
     const delayed = () => away.logs().find(({ event }) => event === 'mail_delayed');
-    await eventually('it is said', () => delayed() !== undefined);
+    await eventually('the delay is logged', () => delayed() !== undefined);
     expect(delayed()).toMatchObject({ level: 'warn', code: 'ESOCKET', tries: 1 });
     expect(away.stdout.join('\n')).not.toContain('ana@example.com');
     await away.stop();
     await makeDue();
     const unconfirmed = await startSmtp({ unconfirmed: true });
     const hanging = await startWith(unconfirmed.port);
-    await eventually('it is under way', () => unconfirmed.mails.length === 1);
+    await eventually('the delivery is in progress', () => unconfirmed.mails.length === 1);
     const lost = tokenIn(textOf(unconfirmed.mails[0]!));
     await hanging.kill9();
     await unconfirmed.stop();
     await makeDue();
     const smtp = await start();
     const running = await startWith(smtp.port);
-    await eventually('it is there', () => smtp.mails.length === 1);
+    await eventually('the mail arrives', () => smtp.mails.length === 1);
     const metrics = async () => await (await fetch(`${running.adminUrl}/metrics`)).text();
-    await eventually('it is counted', async () => /trailgate_mails_total\{outcome="sent"\} 1/.test(await metrics()));
+    await eventually('the sent mail is counted', async () =>
+      /trailgate_mails_total\{outcome="sent"\} 1/.test(await metrics()),
+    );
     await running.stop();
     const { mails, hashes } = await rowsOf();
     expect(mails).toEqual([{ to_address: 'ana@example.com', state: 'sent', tries: 3, error: null }]);
@@ -254,7 +256,7 @@ describe('the program', () => {
     const smtp = await start({ refuse: 550 });
     const running = await startWith(smtp.port);
     const failed = () => running.logs().find(({ event }) => event === 'mail_failed');
-    await eventually('it is said', () => failed() !== undefined);
+    await eventually('the failure is logged', () => failed() !== undefined);
     expect(failed()).toMatchObject({ level: 'error', code: 'EENVELOPE 550', tries: 1 });
     await running.stop();
     expect((await rowsOf()).mails).toMatchObject([{ state: 'failed', error: 'EENVELOPE 550' }]);

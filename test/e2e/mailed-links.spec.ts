@@ -33,7 +33,7 @@ describe('with a mail server', () => {
   /** Waits until `count` mails have arrived at an address. Returns the token in the newest one. */
   async function tokenOf(address: string, count = 1): Promise<string> {
     const mails = () => smtp.mails.filter(({ to }) => to.includes(address));
-    await eventually('the mail is there', () => mails().length === count);
+    await eventually('the mail arrives', () => mails().length === count);
     const last = mails().at(-1);
     return /\/link#([\w-]{43})/.exec(last === undefined ? '' : textOf(last))?.[1] ?? '';
   }
@@ -46,7 +46,7 @@ describe('with a mail server', () => {
     const token = await tokenOf('ana@example.com');
     const states = async () =>
       (await trailgate.admin.call<{ data: { mail: string }[] }>('GET', path)).data.map(({ mail }) => mail);
-    await eventually('it is said', async () => (await states())[0] === 'sent');
+    await eventually('the mail is marked as sent', async () => (await states())[0] === 'sent');
     expect(JSON.stringify(made) + trailgate.stdout.join()).not.toContain(token);
     const taken = await post('/links/take', { token, name: 'Ana', password: PASSWORD });
     expect([taken.status, taken.json()['state']]).toEqual([200, 'signed_in']);
@@ -73,7 +73,7 @@ describe('with a mail server', () => {
     const { member } = await own.call<{ member: { id: string } }>('GET', '/me');
     await trailgate.admin.call('DELETE', `/members/${member.id}/second-factor`);
     const noticeMails = () => smtp.mails.filter(({ to }) => to.includes('ana@example.com')).slice(2);
-    await eventually('all are there', () => noticeMails().length === 3);
+    await eventually('all notices arrive', () => noticeMails().length === 3);
     expect(new Set(noticeMails().map((mail) => decodedHeader(headerOf(mail, 'Subject') ?? '')))).toEqual(
       new Set(['Your password was changed', 'An authenticator app was added', 'Your authenticator app was removed']),
     );

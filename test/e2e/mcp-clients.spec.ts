@@ -166,7 +166,7 @@ describe('a client that listens', () => {
     const subscription = await client.listen({ toolsListChanged: true });
     expect(notificationCount).toBe(0);
     await world.useTools(TOOLS.slice(0, 2));
-    await eventually('it is told', () => notificationCount === 1);
+    await eventually('the client is notified', () => notificationCount === 1);
     await subscription.close();
   });
 
@@ -177,7 +177,7 @@ describe('a client that listens', () => {
     let isOver = false;
     void subscription.closed.then(() => (isOver = true));
     await world.revoke(keyId);
-    await eventually('it is over', () => isOver, 1_000);
+    await eventually('the stream has ended', () => isOver, 1_000);
     await expect(client.callTool({ name: 'list_customers' })).rejects.toThrow(/401|nauthorized|revoked/);
   });
 });

@@ -66,7 +66,7 @@ const faultsOf = (scenario: string, checks: readonly Check[] = []): readonly str
         .map(({ id, status, errorMessage = '' }) => `${scenario} ${id} ${status} ${errorMessage}`.trim())
     : checks.length > 0 && WANTED.includes(`${scenario} ${checks[0]!.id} ${checks[0]!.status}`)
       ? []
-      : [`${scenario} has found nothing good`];
+      : [`${scenario} has no successful check`];
 
 describeUnless(missing)('the MCP server', () => {
   let world: McpWorld;
@@ -125,7 +125,7 @@ describeUnless(missing)('the authorization server', () => {
   async function authorize(url: URL, accountId: string): Promise<void> {
     const browser = new Browser();
     const id = await world.ask(browser, url);
-    if (typeof id !== 'string') throw new Error(`not asked: ${id.status} ${await id.text()}`);
+    if (typeof id !== 'string') throw new Error(`the server did not ask for approval: ${id.status} ${await id.text()}`);
     const back = await browser.open(await world.approve(id, accountId));
     await fetch(back.headers.get('location') ?? '');
   }

@@ -170,7 +170,7 @@ it('a result field of the wrong type is left out of the structured content, and 
     readFileSync(logFile, 'utf8')
       .split('\n')
       .filter((line) => line.includes('"tool_result_misfit"'));
-  await eventually('the log says so', () => misfit().length > 0);
+  await eventually('the mismatch is logged', () => misfit().length > 0);
   expect(JSON.parse(misfit()[0]!)).toMatchObject({ tool: 'get_pet', fields: ['id', 'name'], times: 1 });
 });
 

@@ -157,7 +157,7 @@ describeOnDatabasesWithRedis('the key of an MCP client on two processes', (kind)
     const { key } = await one.admin.newKey();
     const streams = [await listening(one, key.secret), await listening(two, key.secret)];
     await one.admin.revokeKey(key.id);
-    await eventually('both are over', () => streams.every(({ isOver }) => isOver), SOON_MS);
+    await eventually('both streams have ended', () => streams.every(({ isOver }) => isOver), SOON_MS);
     for (const at of [one, two]) {
       const { body, headers } = modernMessage('tools/list', {});
       const fields = { ...headers, authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' };
@@ -181,9 +181,9 @@ describeOnDatabasesWithRedis('the key of an MCP client on two processes', (kind)
       response.on('close', () => (isLetGo = true));
     };
     const running = call(two, key.secret, 'list_customers');
-    await eventually('it is at the backend', () => hasCome);
+    await eventually('the call is at the backend', () => hasCome);
     await one.admin.revokeKey(key.id);
-    await eventually('it is let go of', () => isLetGo, SOON_MS);
+    await eventually('the backend call is aborted', () => isLetGo, SOON_MS);
     expect(wordsOf(await running)).toMatchObject({ error: 'revoked_api_key', status: 401 });
   });
 
@@ -191,7 +191,7 @@ describeOnDatabasesWithRedis('the key of an MCP client on two processes', (kind)
     const { key } = await one.admin.newKey('unlimited', { scopes: ['customers:read'] });
     const streams = [await listening(one, key.secret), await listening(two, key.secret)];
     await one.admin.updateKey(key.id, { scopes: ['customers:read', 'customers:write'] });
-    await eventually('both are told', () => streams.every(({ told }) => told > 0), SOON_MS);
+    await eventually('both streams are notified', () => streams.every(({ told }) => told > 0), SOON_MS);
     const tools = ['get_usage', 'list_customers', 'create_customer', 'get_customer', 'delete_customer'];
     for (const at of [one, two]) expect(namesOf(await ask<Listed>(at, key.secret, 'tools/list'))).toEqual(tools);
   });

@@ -77,7 +77,7 @@ it('a client that disconnects during its key lookup causes no backend call, and 
     readFileSync(logFile, 'utf8')
       .split('\n')
       .filter((line) => line.includes('"left"'));
-  await eventually('it is noted', () => lines().length > 0);
+  await eventually('the disconnect is logged', () => lines().length > 0);
   openGate();
   await sleep(300);
   expect(world.backend.requests).toHaveLength(before);

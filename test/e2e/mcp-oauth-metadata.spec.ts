@@ -207,7 +207,7 @@ describe('the metadata of the authorization server', () => {
     const refused = await post(server['revocation_endpoint'], { token }, basic(owner));
     expect([refused.status >= 400, (await world.listTools(token)).status]).toEqual([true, 200]);
     expect((await post(server['revocation_endpoint'], { token, client_id: owner })).status).toBe(200);
-    await eventually('it is out', async () => (await world.listTools(token)).status === 401, 1_000);
+    await eventually('the token is refused', async () => (await world.listTools(token)).status === 401, 1_000);
     // Revoking an unknown token succeeds (RFC 7009 section 2.2).
     expect((await post(server['revocation_endpoint'], { token: 'none', client_id: owner })).status).toBe(200);
   });

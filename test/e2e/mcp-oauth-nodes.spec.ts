@@ -64,7 +64,11 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
   const statusesOf = (token: string): Promise<number[]> =>
     Promise.all([one, two].map(async (at) => (await at.listTools(token)).status));
   const awaitRefusalAtBoth = (token: string): Promise<void> =>
-    eventually('it is out', async () => (await statusesOf(token)).every((status) => status === 401), SOON_MS);
+    eventually(
+      'both processes refuse the token',
+      async () => (await statusesOf(token)).every((status) => status === 401),
+      SOON_MS,
+    );
 
   it('each process continues an authorization flow that the other one began, step by step', async () => {
     for (const [here, there] of [
@@ -154,7 +158,11 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
     await eventually('both calls are at the backend', () => underWay === 2);
     expect(streams.filter((stream) => stream.isOver())).toEqual([]);
     await end();
-    await eventually('all is over', () => underWay === 0 && streams.every((stream) => stream.isOver()), SOON_MS);
+    await eventually(
+      'all calls and streams have ended',
+      () => underWay === 0 && streams.every((stream) => stream.isOver()),
+      SOON_MS,
+    );
     for (const { isError, content } of await Promise.all(calls)) {
       const [{ text }] = content as unknown as [{ readonly text: string }];
       expect([isError, JSON.parse(text)]).toMatchObject([true, { error: 'revoked_api_key', status: 401 }]);

@@ -86,7 +86,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
       const fingerprint = next.fingerprint();
       renameSync(next.cert, files.cert);
       renameSync(next.key, files.key);
-      await eventually('it is shown', async () => (await shown()) === fingerprint);
+      await eventually('new connections get the new certificate', async () => (await shown()) === fingerprint);
       expect(stream.isOver()).toBe(false);
       expect((await world.listTools(token)).status).toBe(200);
       await world.authorize(await world.newAccount());

@@ -34,8 +34,8 @@ describeWithRedis('the authorization server of two workers', () => {
   /** Kills a worker, and waits until its replacement serves requests. */
   async function replace(pid: number): Promise<void> {
     process.kill(pid, 'SIGKILL');
-    await eventually('it is replaced', () => workers().length === WORKERS && !workers().includes(pid));
-    await eventually('it serves', async () => {
+    await eventually('the worker is replaced', () => workers().length === WORKERS && !workers().includes(pid));
+    await eventually('the new worker serves', async () => {
       const { checks } = (await (await fetch(`${world.trailgate.adminUrl}/readyz`)).json()) as { checks: object };
       return JSON.stringify((checks as { workers?: object }).workers) === '{"status":"pass"}';
     });
@@ -71,7 +71,7 @@ describeWithRedis('the authorization server of two workers', () => {
       const path = `/accounts/${accountId}/api-keys`;
       const { data } = await world.trailgate.admin.call<{ data: { id: string }[] }>('GET', path);
       await world.trailgate.admin.revokeKey(data[0]!.id);
-      await eventually('the streams are over', () => streams.every((stream) => stream.isOver()), SOON_MS);
+      await eventually('all streams have ended', () => streams.every((stream) => stream.isOver()), SOON_MS);
       expect(await statusesOf(token)).toEqual(ALL(401));
     } finally {
       for (const client of clients) await client.close();

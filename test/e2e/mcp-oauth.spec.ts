@@ -160,7 +160,7 @@ it('an OAuth client loses access within a second after its key is revoked', asyn
   const [key] = await keysOf(account);
   await expect(world.trailgate.admin.rotateKey(key?.id ?? '')).rejects.toMatchObject({ status: 409 });
   await world.trailgate.admin.revokeKey(key?.id ?? '');
-  await eventually('it is out', async () => (await world.listTools(token)).status === 401, 1_000);
+  await eventually('the token is refused', async () => (await world.listTools(token)).status === 401, 1_000);
   expect(await world.token(world.refresh(clientId, refresh))).toMatchObject({
     status: 400,
     body: { error: 'invalid_grant' },
@@ -190,7 +190,11 @@ it('an OAuth client can revoke its own token, but not the token of another clien
   await revoke(mine.access_token, other.clientId);
   expect((await world.listTools(mine.access_token)).status).toBe(200);
   expect((await revoke(mine.access_token, mine.clientId)).status).toBe(200);
-  await eventually('it is out', async () => (await world.listTools(mine.access_token)).status === 401, 1_000);
+  await eventually(
+    'the token is refused',
+    async () => (await world.listTools(mine.access_token)).status === 401,
+    1_000,
+  );
   expect((await world.listTools(other.access_token)).status).toBe(200);
 });
 

@@ -105,7 +105,7 @@ describe('an API with a tool', () => {
     const headers = { authorization: `Bearer ${trailgate.adminToken}` };
     const rows = async (query: string) =>
       (await send(`${requests}?${query}`, { headers })).json<{ data: Record<string, unknown>[] }>().data;
-    await eventually('it is in the log of requests', async () =>
+    await eventually('the call is in the request log', async () =>
       (await rows('source=mcp&operation=listCustomers')).some(({ tool }) => tool === 'list_customers'),
     );
     expect((await rows('source=mcp&operation=listCustomers'))[0]).toMatchObject({
@@ -120,7 +120,7 @@ describe('an API with a tool', () => {
     expect(metrics).toMatch(/trailgate_mcp_requests_total\{method="tools\/call",outcome="success"\} [1-9]/);
     expect(metrics).toMatch(/http_server_request_duration_seconds_count\{[^}]*http_route="\/customers"[^}]*\} [1-9]/);
     const lines = () => trailgate.logs().filter((line) => line['tool'] === 'list_customers');
-    await eventually('it has a line', () => lines().length > 0);
+    await eventually('the call is logged', () => lines().length > 0);
     expect(lines()[0]).toMatchObject({ event: 'request', method: 'GET', path: '/api/v1/customers', source: 'mcp' });
     expect(trailgate.logs().filter((line) => line['path'] === '/mcp' && line['operation'] !== undefined)).toEqual([]);
   });
@@ -135,16 +135,16 @@ describe('an API with a tool', () => {
     const file = parse(readFileSync(trailgate.configPath, 'utf8')) as { operations: Json[] };
     const more = { match: 'GET /customers/{id}', mcp: { name: 'get_customer', description: 'Reads one customer.' } };
     writeFileSync(trailgate.configPath, stringify({ ...file, operations: [...file.operations, more] }));
-    await eventually('the client is told', () => notificationCount === 1, 20_000);
+    await eventually('the client is notified', () => notificationCount === 1, 20_000);
     expect(await toolsOf(trailgate, secret)).toEqual(['get_usage', 'list_customers', 'get_customer']);
     writeFileSync(trailgate.configPath, stringify({ ...file, mcp: { enabled: false } }));
     // Polls with GET, which is not counted. Counted free calls are limited, and a busy machine may need many here.
     const statusOfGet = async () => (await send(`${trailgate.gatewayUrl}/mcp`)).status;
-    await eventually('the server is gone', async () => (await statusOfGet()) === 404, 20_000);
+    await eventually('the MCP server is disabled', async () => (await statusOfGet()) === 404, 20_000);
     expect((await call(trailgate, secret, 'tools/list')).status).toBe(404);
     await client.close();
     writeFileSync(trailgate.configPath, stringify(file));
-    await eventually('it is back', async () => (await statusOfGet()) === 405, 20_000);
+    await eventually('the MCP server is enabled again', async () => (await statusOfGet()) === 405, 20_000);
     expect((await call(trailgate, secret, 'tools/list')).status).toBe(200);
   });
 

@@ -62,7 +62,7 @@ function suite(env: () => Promise<Record<string, string>>): void {
     expect([await rest(secret), await tool(secret)]).toEqual([200, 200]);
     await world.revoke(keyId);
     await eventually(
-      'both refuse it',
+      'REST and MCP refuse the key',
       async () =>
         (await rest(secret)) === 401 &&
         (await world.modern(secret, 'tools/call', { name: 'list_customers' })).status === 401,

@@ -85,7 +85,7 @@ describe('with more than 25 tools', () => {
     expect((await ask('call_operation', asked, few)).content[0]?.text).toContain('insufficient_scope');
     for (let at = 0; at < 2; at++) await ask('call_operation', { name: 'list_customers' }, few);
     expect((await ask('call_operation', { name: 'list_customers' }, few)).content[0]?.text).toContain('rate_limited');
-    await eventually('the log has them', () => many.written(accountId).length >= 4);
+    await eventually('all calls are in the request log', () => many.written(accountId).length >= 4);
     expect(many.written(accountId).map(({ source, tool, operation }) => [source, tool, operation])).toEqual(
       expect.arrayContaining([['mcp', 'list_customers', 'list_customers']]),
     );
@@ -144,7 +144,9 @@ describe('a tool call', () => {
     expect(answer.headers['ratelimit']).toMatch(/^"account-minute";r=99;/);
     const usage = await send(`${scene.world.url}/api/v1/usage`, { headers: { authorization: `Bearer ${of}` } });
     expect(usage.json()).toMatchObject({ windows: [{ policy: 'account-minute', used: 1 }] });
-    await eventually('the log has it', () => scene.world.written(accountId).some(({ tool }) => tool !== ''));
+    await eventually('the call is in the request log', () =>
+      scene.world.written(accountId).some(({ tool }) => tool !== ''),
+    );
     expect(scene.world.written(accountId).filter(({ operation }) => operation !== '')).toEqual([
       expect.objectContaining({
         keyId,
@@ -169,8 +171,8 @@ describe('a client that disconnects', () => {
     });
     request.on('error', () => undefined);
     request.end(JSON.stringify(body));
-    await eventually('the backend has it', () => scene.world.backend.requests.length === 1);
+    await eventually('the backend gets the request', () => scene.world.backend.requests.length === 1);
     request.destroy();
-    await eventually('the backend is let go of', () => scene.world.backend.requests[0]?.aborted === true);
+    await eventually('the backend request is aborted', () => scene.world.backend.requests[0]?.aborted === true);
   });
 });

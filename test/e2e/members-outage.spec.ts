@@ -27,7 +27,7 @@ describeWithOwnPostgres('while the database is unavailable', () => {
     await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
     const cookie = own.cookies.get('tg_session');
     await server.kill9();
-    await eventually('the database is gone', async () => !(await answersNow(database)));
+    await eventually('the database is down', async () => !(await answersNow(database)));
     const calls = [
       ['GET', '/me', undefined],
       ['POST', '/sign-out', undefined],
@@ -49,7 +49,7 @@ describeWithOwnPostgres('while the database is unavailable', () => {
     }
     expect(own.cookies.get('tg_session')).toBe(cookie);
     await server.restart();
-    await eventually('it is back', async () => answersNow(database));
+    await eventually('the database is back', async () => answersNow(database));
     expect((await own.ask('GET', '/me')).status).toBe(200);
     const again = new PanelBrowser(running.url);
     expect((await again.ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD })).status).toBe(200);
@@ -66,11 +66,11 @@ describeWithOwnPostgres('while the database is unavailable', () => {
       await db.transaction().execute(async (trx) => {
         await sql`lock table link in access exclusive mode`.execute(trx);
         program = await startTrailgate({ env: { DATABASE_URL } });
-        await eventually('it says that it does not know', () => said('first_owner_unknown'));
+        await eventually('first_owner_unknown is logged', () => said('first_owner_unknown'));
         expect((await send(`${program.adminUrl}/readyz`)).status).toBe(200);
         expect(said('first_owner_link')).toBe(false);
       });
-      await eventually('the link is there', () => said('first_owner_link'));
+      await eventually('first_owner_link is logged', () => said('first_owner_link'));
       expect(said('crash')).toBe(false);
     } finally {
       await program?.stop();

@@ -41,7 +41,7 @@ async function expectReadsButNoChanges(
   };
   const before = await lastSeen();
   /** Waits until reads work. PostgreSQL has ended all sessions, and the first requests may still get one of them. */
-  const reads = () => eventually('it reads', async () => (await own.ask('GET', '/me')).status === 200);
+  const reads = () => eventually('reads succeed', async () => (await own.ask('GET', '/me')).status === 200);
   await unwritable();
   await reads();
   for (let time = 0; time < 3; time++) {

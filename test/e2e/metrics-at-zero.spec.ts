@@ -87,7 +87,7 @@ describe('a program that has just started', () => {
     const tasks = labelValues[0] as readonly string[];
     const runs = async (outcome: string) =>
       ((await scraped()).get(name) ?? []).filter(([labels, value]) => labels['outcome'] === outcome && value > 0);
-    await eventually('all are done', async () => (await runs('done')).length === tasks.length);
+    await eventually('all tasks have run', async () => (await runs('done')).length === tasks.length);
     expect(await runs('failed')).toEqual([]);
     expect(tasks).toHaveLength(11);
   });
@@ -99,7 +99,7 @@ describe('a program that has just started', () => {
     config['plans']!['added'] = { shadow: { account: { minute: 5 } } };
     writeFileSync(trailgate.configPath, stringify(config));
     const applied = 'trailgate_config_reloads_total{result="applied"} 1';
-    await eventually('it is in force', async () =>
+    await eventually('the configuration is applied', async () =>
       (await send(`${trailgate.adminUrl}/metrics`)).text.includes(applied),
     );
     expect((await missing()).missing).toEqual([]);
@@ -107,7 +107,7 @@ describe('a program that has just started', () => {
       [...(await scraped())].flatMap(([name, series]) =>
         series.flatMap(([{ target }]) => (target === 'http://127.0.0.1:19' ? [name] : [])),
       );
-    await eventually('what counted the lost target is gone', async () => (await gone()).length === 0, 15_000);
+    await eventually('the removed target has no series', async () => (await gone()).length === 0, 15_000);
     expect((await missing()).missing).toEqual([]);
   });
 });

@@ -57,7 +57,7 @@ describeUnless(reason)('the package', () => {
       demo.stdout.on('data', (text) => (said += text));
       demo.stderr.on('data', (text) => (said += text));
       try {
-        await eventually('it is running', () => said.includes('curl -i'));
+        await eventually('the program prints the curl command', () => said.includes('curl -i'));
         const [, url = '', key = ''] = /curl -i '([^']+)' -H 'Authorization: Bearer ([^']+)'/.exec(said) ?? [];
         const response = await send(url, { headers: { authorization: `Bearer ${key}` } });
         expect([response.status, response.json<{ data: object[] }>().data.length]).toEqual([200, 10]);

@@ -133,7 +133,7 @@ describe('/metrics', () => {
       sendRaw(Number(new URL(gateway.gatewayUrl).port), `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
     );
     expect(grown).toMatchObject({ 'trailgate_refusals_total{code="invalid_path",fault="client"}': 1 });
-    await eventually('its line is written', () => gateway.logs().some((line) => line['path'] === path));
+    await eventually('the request is logged', () => gateway.logs().some((line) => line['path'] === path));
     expect(gateway.logs().filter((line) => line['path'] === path)).toEqual([
       expect.objectContaining({ event: 'request', status: 400, code: 'invalid_path', client_address: '127.0.0.1' }),
     ]);
@@ -188,7 +188,7 @@ describe('the log', () => {
   /** Returns the log line of the request with this ID, once it is written. */
   async function lineOf(id: string): Promise<Record<string, unknown>> {
     const find = () => gateway.logs().filter((line) => line['event'] === 'request' && line['request_id'] === id);
-    await eventually('the line is written', () => find().length > 0);
+    await eventually('the request is logged', () => find().length > 0);
     expect(find()).toHaveLength(1);
     return find()[0] ?? {};
   }
@@ -233,7 +233,7 @@ describe('the log', () => {
     const leaving = new AbortController();
     const headers = { Authorization: `Bearer ${key.secret}`, 'X-Request-Id': 'log-5' };
     const gone = send(`${gateway.gatewayUrl}/api/v1/customers`, { headers, signal: leaving.signal });
-    await eventually('the backend has it', () =>
+    await eventually('the backend gets the request', () =>
       backend.requests.some(({ headers: h }) => h['x-request-id'] === 'log-5'),
     );
     leaving.abort();

@@ -260,7 +260,7 @@ describe('while the gateway drains', () => {
     for (const { trailgate } of programs()) {
       trailgate.signal('SIGTERM');
       const isReady = async () => (await fetch(`${trailgate.adminUrl}/readyz`)).status === 200;
-      await eventually('the program is about to end', async () => !(await isReady()));
+      await eventually('the program is not ready', async () => !(await isReady()));
     }
   });
   afterAll(async () => {

@@ -155,7 +155,7 @@ describeOnDatabases('operators', (kind) => {
       answers.push(await browser.ask('POST', '/password-resets', { email: name }));
     expect(answers.map(({ status, text }) => [status, text])).toEqual(Array(3).fill([202, '{}']));
     const mails = () => database.db.selectFrom('mail').select('id').where('to_address', '=', email).execute();
-    await eventually('the mail waits', async () => (await mails()).length > 0);
+    await eventually('a mail is waiting', async () => (await mails()).length > 0);
     expect(await mails()).toHaveLength(1);
     const none = await database.db
       .selectFrom('mail')

@@ -65,7 +65,7 @@ async function growth(count: number, what: () => Promise<unknown>): Promise<Time
   const before = await times();
   await what();
   let after = before;
-  await eventually('they are counted', async () => {
+  await eventually('the requests are counted', async () => {
     after = await times();
     return after.count >= before.count + count;
   });

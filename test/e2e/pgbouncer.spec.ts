@@ -70,7 +70,7 @@ describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
 
   it('a gateway detects that notifications do not arrive, and reports it in log and metrics', async () => {
     const trailgate = await startTrailgate({ env: { DATABASE_URL: pooler.url } });
-    await eventually('the listener gives up', () =>
+    await eventually('webhook_listener_lost is logged', () =>
       trailgate.logs().some(({ event }) => event === 'webhook_listener_lost'),
     );
     expect(JSON.stringify(trailgate.logs().find(({ event }) => event === 'webhook_listener_lost'))).toContain(

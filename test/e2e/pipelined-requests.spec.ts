@@ -70,9 +70,9 @@ describe('pipelined requests', () => {
   it('that wait do not reach the backend after their client has disconnected', async () => {
     const socket = connect(gateway.port, '127.0.0.1');
     socket.write(put('a', 'abc') + put('b', 'abc'));
-    await eventually('the first is under way', () => events.length === 1);
+    await eventually('the first request is running', () => events.length === 1);
     socket.destroy();
-    await eventually('the first has ended', () => events.length === 2);
+    await eventually('the first request has ended', () => events.length === 2);
     await gateway.send('/open');
     expect(events.filter((event) => event.includes('/files/b'))).toEqual([]);
   });

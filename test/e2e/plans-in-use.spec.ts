@@ -30,7 +30,7 @@ async function nextOutcome(
 ): Promise<Record<string, unknown> | undefined> {
   const before = outcomes(trailgate).length;
   change();
-  await eventually('it is taken or refused', () => outcomes(trailgate).length > before);
+  await eventually('the configuration is accepted or refused', () => outcomes(trailgate).length > before);
   return outcomes(trailgate)[before];
 }
 
@@ -104,7 +104,7 @@ describeWithOwnPostgres('while the database hangs', () => {
       ),
     });
     postgres.resume();
-    await eventually('the database is back, and it goes', async () => {
+    await eventually('the database is back and the plan is removed', async () => {
       const outcome = await nextOutcome(trailgate, () => trailgate.signal('SIGHUP'));
       return outcome?.['event'] === 'config_changed';
     });
@@ -121,7 +121,10 @@ describeWithRedis('with several workers', () => {
     try {
       const { key } = await trailgate.admin.newKey('pro');
       await change(trailgate, { pro: undefined });
-      await eventually('all three refuse it', () => linesOf(trailgate, 'config_refused').length >= 3);
+      await eventually(
+        'all three processes refuse the configuration',
+        () => linesOf(trailgate, 'config_refused').length >= 3,
+      );
       const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(trailgate, key.secret)));
       expect(new Set(statuses)).toEqual(new Set([200]));
       expect(linesOf(trailgate, 'config_changed')).toEqual([]);

@@ -43,7 +43,7 @@ function expressionsFor(question: string): string[] {
   const lines = blocks.join('').split('\n');
   const at = lines.findIndex((line) => line.startsWith(`# ${question}`));
   const end = lines.findIndex((line, index) => index > at && (line.startsWith('#') || line === ''));
-  if (at === -1) throw new Error(`docs/metrics.md does not ask: ${question}`);
+  if (at === -1) throw new Error(`docs/metrics.md has no question: ${question}`);
   return lines.slice(at + 1, end);
 }
 
@@ -155,7 +155,7 @@ describeWithPrometheus('with Prometheus', () => {
         samples = await prometheus.query(expression);
         return isThere(samples);
       }).catch((error: unknown) => {
-        throw new Error(`Prometheus says ${JSON.stringify(samples)}`, { cause: error });
+        throw new Error(`Prometheus returned ${JSON.stringify(samples)}`, { cause: error });
       });
       return samples;
     }

@@ -72,7 +72,7 @@ describe('from a configured address', () => {
     );
     expect(await readResponse(socket)).toMatch(/^HTTP\/1\.1 404 /);
     const line = () => gateway.trailgate.logs().find(({ path }) => path === '/api/v1/nothing');
-    await eventually('it is logged', () => line() !== undefined);
+    await eventually('the request is logged', () => line() !== undefined);
     expect(line()).toMatchObject({ client_address: '203.0.113.7' });
   });
 
@@ -82,7 +82,7 @@ describe('from a configured address', () => {
     for (let requests = 0; requests < 3; requests++) {
       gateway.backend.requests.length = 0;
       socket.write(request(gateway).replace('Connection: close\r\n', ''));
-      await eventually('the backend has it', () => gateway.backend.requests.length === 1);
+      await eventually('the backend gets the request', () => gateway.backend.requests.length === 1);
       expect(forwardedFor(gateway)).toBe('203.0.113.7');
     }
     // Sends a request with a body, which Node's parser reads.
@@ -90,7 +90,7 @@ describe('from a configured address', () => {
     socket.write(
       `PUT /api/v1/files/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nContent-Length: 2\r\n\r\nab`,
     );
-    await eventually('the backend has it', () => gateway.backend.requests.length === 1);
+    await eventually('the backend gets the request', () => gateway.backend.requests.length === 1);
     expect(forwardedFor(gateway)).toBe('203.0.113.7');
     socket.destroy();
   });

@@ -73,41 +73,41 @@ describe('one account', () => {
 
   it('occupies at most half of the connections with slow uploads, and another account is still served', async () => {
     const uploads = slowUploads(20);
-    await eventually('its share is taken', () => gateway.backend.requests.length === 4);
+    await eventually('the share of the account is in use', () => gateway.backend.requests.length === 4);
     for (let index = 0; index < 20; index++) {
       const answer = sendAsOther('/open');
-      await eventually('it arrives', () => gateway.backend.requests.some(({ url }) => url === '/open'));
+      await eventually('the request arrives', () => gateway.backend.requests.some(({ url }) => url === '/open'));
       held.pop()?.end('fine');
       gateway.backend.requests.pop();
       expect((await answer).text).toBe('fine');
     }
     expect(gateway.backend.requests).toHaveLength(4);
     uploads.end();
-    await eventually('they are over', () => gateway.backend.requests.every(({ aborted }) => aborted));
+    await eventually('the uploads are aborted', () => gateway.backend.requests.every(({ aborted }) => aborted));
   });
 
   it('gets 429 without delay and without quota cost when its share of the queue is also full', async () => {
     const uploadsOver = () => requestLines().filter(({ method }) => method === 'PUT').length;
-    await eventually('those of the test before are over', () => uploadsOver() === 20);
+    await eventually('the uploads of the previous test have ended', () => uploadsOver() === 20);
     const before = await used();
     const uploads = slowUploads(6);
-    await eventually('its share is taken', () => gateway.backend.requests.length === 4);
+    await eventually('the share of the account is in use', () => gateway.backend.requests.length === 4);
     const [refused, , quietMs] = await timed(gateway.send('/open'));
     expectProblem(refused, 'too_many_concurrent_requests');
     expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
     expect(quietMs).toBeLessThan(FIRST_BYTE_MS);
     // Ends the queued uploads first. They would be sent as soon as the others free their connections.
     uploads.end(4);
-    await eventually('nobody waits', () => uploadsOver() === 22);
+    await eventually('no request is queued', () => uploadsOver() === 22);
     uploads.end();
     // The four uploads that reached the backend count. The two queued ones and the refused request do not.
-    await eventually('all are over', () => uploadsOver() === 26);
-    await eventually('they are counted so', async () => (await used()) === before + 4);
+    await eventually('all uploads have ended', () => uploadsOver() === 26);
+    await eventually('only the four uploads are counted', async () => (await used()) === before + 4);
   });
 
   it('waits for a free connection of its share no longer than the first-byte timeout, then gets 429', async () => {
     const uploads = slowUploads(4);
-    await eventually('its share is taken', () => gateway.backend.requests.length === 4);
+    await eventually('the share of the account is in use', () => gateway.backend.requests.length === 4);
     const [refused, durationMs, quietMs] = await timed(gateway.send('/open'));
     expectProblem(refused, 'too_many_concurrent_requests');
     expect(durationMs).toBeGreaterThanOrEqual(FIRST_BYTE_MS);
@@ -118,11 +118,13 @@ describe('one account', () => {
 
   it('has its queued request sent after its earlier requests have ended', async () => {
     const first = Array.from({ length: 4 }, () => gateway.send('/open'));
-    await eventually('its share is taken', () => held.length === 4);
+    await eventually('the share of the account is in use', () => held.length === 4);
     const waiting = gateway.send('/open?waiting');
     for (const response of held) response.end('done');
     await Promise.all(first);
-    await eventually('it is sent', () => gateway.backend.requests.some(({ url }) => url === '/open?waiting'));
+    await eventually('the queued request is sent', () =>
+      gateway.backend.requests.some(({ url }) => url === '/open?waiting'),
+    );
     held.at(-1)?.end('late');
     expect((await waiting).text).toBe('late');
   });
@@ -151,9 +153,9 @@ describe('a service whose connections are all in use', () => {
     const answers: ServerResponse[] = [];
     full.answerWith((_request, response) => void answers.push(response));
     const first = full.send('/open?1');
-    await eventually('the connection is taken', () => full.backend.requests.length === 1);
+    await eventually('the only connection is in use', () => full.backend.requests.length === 1);
     const waiting = [full.send('/open?2'), full.send('/open?3')];
-    await eventually('two wait', async () => {
+    await eventually('two requests are queued', async () => {
       const { text } = await send(`${full.trailgate.adminUrl}/metrics`);
       return text.includes('trailgate_upstream_waiting_requests{service="backend"} 2');
     });
@@ -163,7 +165,7 @@ describe('a service whose connections are all in use', () => {
     expect(refused.json().detail).toContain('is at capacity');
     expect(quietMs).toBeLessThan(FIRST_BYTE_MS / 2);
     for (let index = 0; index < 3; index++) {
-      await eventually('the next one is sent', () => answers.length === index + 1);
+      await eventually('the next request is sent', () => answers.length === index + 1);
       answers[index]?.end('ok');
     }
     expect((await Promise.all([first, ...waiting])).map(({ status }) => status)).toEqual([200, 200, 200]);

@@ -55,7 +55,7 @@ function suite(gateways: () => readonly RunningTrailgate[]): void {
   async function inForce(isReported: (answer: Answer) => boolean): Promise<void> {
     const startedMs = performance.now();
     for (const running of gateways()) {
-      await eventually('the change is in force', async () => isReported(await callOn(running, '/usage')), SOON_MS);
+      await eventually('the change applies', async () => isReported(await callOn(running, '/usage')), SOON_MS);
     }
     expect(quietMsSince(startedMs)).toBeLessThan(SOON_MS);
     for (const running of gateways()) expect(isReported(await callOn(running, '/usage'))).toBe(true);
@@ -166,7 +166,7 @@ describeWithOwnRedisAndPostgres('quota changes on two gateways', () => {
     [redis, database] = await Promise.all([startRedis(), freshDatabase()]);
     const options = { backend: backend.url, config, env: { REDIS_URL: redis.url, DATABASE_URL: database.url } };
     gateways = await startNodes(2, options);
-    await eventually('both hear the bus', async () => {
+    await eventually('both gateways receive messages of the bus', async () => {
       const texts = await Promise.all(gateways.map(async ({ adminUrl }) => (await send(`${adminUrl}/metrics`)).text));
       return texts.every((text) => text.includes('\ntrailgate_invalidation_bus_up 1\n'));
     });

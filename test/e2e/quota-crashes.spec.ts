@@ -75,7 +75,7 @@ describeWithOwnRedis('two gateways under load', () => {
     const counted = await used();
     expect(counted).toBeGreaterThanOrEqual(backend.requests.length);
     expect(counted).toBeLessThanOrEqual(load.samples.length);
-    await eventually('everything is written', async () => {
+    await eventually('all usage is written', async () => {
       return seriesOf((await send(`${first.adminUrl}/metrics`)).text).get('trailgate_usage_queue_length') === 0;
     });
     // After the FLUSHALL, the usage comes from the database.
@@ -94,7 +94,7 @@ describeWithOwnRedis('two gateways under load', () => {
     const writtenBefore = (ms: number) =>
       load.samples.filter(({ status, atMs, tookMs }) => status === 200 && atMs + tookMs < ms - FLUSH_MS - SLACK_MS)
         .length;
-    await eventually('enough is written', () => writtenBefore(performance.now()) > ENOUGH);
+    await eventually('enough usage is written', () => writtenBefore(performance.now()) > ENOUGH);
     const emptiedAtMs = performance.now();
     await flushall();
     const emptyAtMs = performance.now();

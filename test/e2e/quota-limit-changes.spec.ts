@@ -50,7 +50,7 @@ const CHANGES = [
 let backend: Backend;
 beforeAll(async () => {
   backend = await startBackend(json({ ok: true }));
-  process.stderr.write(`limits that change: seed ${SEED}, ${RUNS} runs\n`);
+  process.stderr.write(`limit changes: seed ${SEED}, ${RUNS} runs\n`);
 });
 afterAll(() => backend.stop());
 
@@ -87,7 +87,7 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
     const granted = window === 'month' ? 2 * GRANT : 0;
     if (granted > 0) await Promise.all([1, 2].map(() => admin.adjustQuota(account.id, GRANTED)));
     const allowed = highest + granted;
-    await eventually('all that is allowed is used up', () => backend.requests.length >= allowed);
+    await eventually('the allowed requests are used up', () => backend.requests.length >= allowed);
     await sleep(300);
     await crowd.stop();
     await expectUsedUp(window, secrets[0]!, crowd, allowed);
@@ -103,7 +103,7 @@ function suite(start: () => Promise<RunningTrailgate[]>): void {
     for (const { gatewayUrl } of gateways) {
       const caller = new Caller(gatewayUrl, secret);
       const inForce = async () => (await caller.get('/usage')).text.includes(`"limit":${limit},`);
-      await eventually('it is in force', inForce);
+      await eventually('the lowered limit applies', inForce);
       caller.close();
     }
     // Lets requests that were admitted just before reach the backend.

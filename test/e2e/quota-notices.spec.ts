@@ -36,7 +36,7 @@ const eventsOf = async ({ admin }: SharedTrailgate, accountId: string): Promise<
 
 /** Waits for `count` notices, and for flushes that could repeat them. Returns their thresholds, oldest first. */
 async function noticesOf(gateway: SharedTrailgate, accountId: string, count: number): Promise<unknown[]> {
-  await eventually(`${count} notices`, async () => (await eventsOf(gateway, accountId)).length >= count);
+  await eventually(`there are ${count} notices`, async () => (await eventsOf(gateway, accountId)).length >= count);
   await sleep(3 * FLUSH_MS);
   return (await eventsOf(gateway, accountId)).map(({ data }) => data['threshold_percent']).toReversed();
 }
@@ -101,7 +101,7 @@ function describeGateways(start: () => Promise<SharedTrailgate[]>): void {
     await sleep(3 * FLUSH_MS);
     expect(await eventsOf(first, account.id)).toEqual([]);
     await first.admin.updateAccount(account.id, { plan: 'small' });
-    await eventually('the plan is in force', async () => {
+    await eventually('the plan applies', async () => {
       const caller = new Caller(first.gatewayUrl, key.secret);
       const { status } = await caller.get();
       caller.close();

@@ -73,7 +73,7 @@ function suite(redis: boolean): void {
     const before = await caller.used();
     const answers = await Promise.all(Array.from({ length: 10 }, () => caller.get(`/${service}`)));
     expect(answers.map((answer) => [answer.status, answer.json()['code']])).toEqual(answers.map(() => [status, code]));
-    await eventually('the costs are given back', async () => {
+    await eventually('the costs are refunded', async () => {
       return JSON.stringify(await caller.used()) === JSON.stringify(before);
     });
   });
@@ -82,7 +82,7 @@ function suite(redis: boolean): void {
     handler = json({}, status);
     const before = await caller.used();
     expect(await caller.burst(10, '/told')).toEqual({ [status]: 10 });
-    await eventually('the costs are given back', async () => {
+    await eventually('the costs are refunded', async () => {
       return JSON.stringify(await caller.used()) === JSON.stringify(before);
     });
   });
@@ -99,7 +99,7 @@ function suite(redis: boolean): void {
     const failing = new Caller(gateway.gatewayUrl, key.secret);
     for (let round = 0; round < 3; round++) {
       expect(await failing.burst(150, '/dead')).toEqual({ 502: 150 });
-      await eventually('the costs are given back', async () => (await failing.used())['key-minute'] === 0);
+      await eventually('the costs are refunded', async () => (await failing.used())['key-minute'] === 0);
     }
     failing.close();
   });

@@ -79,7 +79,7 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
       expect(bursts).toEqual(bursts.map(() => ({ 200: 2 })));
     }
     await cluster.masters[0]!.restart();
-    await eventually('the gateway shares its limits again', async () => {
+    await eventually('the gateway decides by Redis again', async () => {
       const body = (await (await fetch(`${adminUrl}/readyz`)).json()) as {
         checks: { quota_store: { status: string } };
       };

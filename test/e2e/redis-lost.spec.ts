@@ -53,7 +53,7 @@ async function sendQuickly(caller: Caller, count: number): Promise<Answer[]> {
 
 /** Sends requests until the gateway reports that Redis is lost. */
 async function waitForLoss(caller: Caller): Promise<void> {
-  await eventually('the loss is noticed', async () => {
+  await eventually('the loss is detected', async () => {
     await caller.get();
     return (await metric('trailgate_quota_store_up')) === 0;
   });
@@ -146,7 +146,9 @@ describeWithOwnRedis('a gateway', () => {
       const answer = await closed.get();
       expect(answer.status).toBe(200);
       expect(policiesOf(answer)[0]).toMatchObject({ name: 'key-minute', q: 1_000 });
-      await eventually('the log says so', () => gateway.logs().some(({ event }) => event === 'quota_store_back'));
+      await eventually('quota_store_back is logged', () =>
+        gateway.logs().some(({ event }) => event === 'quota_store_back'),
+      );
       const degraded = await metric('trailgate_quota_store_degraded_seconds_total');
       await sleep(300);
       expect(await metric('trailgate_quota_store_degraded_seconds_total')).toBe(degraded);

@@ -47,12 +47,14 @@ describeWithOwnRedis('a gateway on Redis Sentinel', () => {
     await burst();
     await burst();
     expect(await quotaStore()).toBe('warn');
-    await eventually('the replica took over', async () => {
+    await eventually('the replica has taken over', async () => {
       await burst();
       await sleep(100);
       return (await quotaStore()) === 'pass';
     });
-    await eventually('the log says so', () => gateway.logs().some(({ event }) => event === 'quota_store_back'));
+    await eventually('quota_store_back is logged', () =>
+      gateway.logs().some(({ event }) => event === 'quota_store_back'),
+    );
     while (statuses[429] === undefined) await burst();
     expect(Object.keys(statuses).toSorted()).toEqual(['200', '429']);
     expect(statuses[200]).toBe(LIMIT);

@@ -53,7 +53,7 @@ async function newAccount(plan: string): Promise<void> {
 /** Sends requests that will fail, and waits until the backend has them. */
 async function sendSlow(count = 1): Promise<Promise<Answer>[]> {
   const answers = Array.from({ length: count }, () => caller.get('/slow'));
-  await eventually('the backend has them', () => waiting.length === count);
+  await eventually('the backend gets the requests', () => waiting.length === count);
   return answers;
 }
 
@@ -136,7 +136,7 @@ function describeLateRefunds(env: () => Promise<Record<string, string>>): void {
     await gateway.admin.updateAccount(accountId, { plan: 'four' });
     expect(await caller.used()).toEqual(all(3 * COST + 2));
     await fail(slow);
-    await eventually('the costs are given back', async () => (await caller.used())['key-minute'] === 2);
+    await eventually('the costs are refunded', async () => (await caller.used())['key-minute'] === 2);
     await sleep(200);
     expect(await caller.used()).toEqual(all(2));
   });
@@ -147,7 +147,7 @@ function describeLateRefunds(env: () => Promise<Record<string, string>>): void {
     await gateway.admin.updateAccount(accountId, { plan: 'small' });
     expect(await caller.used()).toEqual({ 'account-month': COST });
     await fail(slow);
-    await eventually('the cost is given back', async () => (await caller.used())['account-month'] === 0);
+    await eventually('the cost is refunded', async () => (await caller.used())['account-month'] === 0);
     expect(await caller.burst(10)).toEqual({ 200: 3, 429: 7 });
   });
 
@@ -158,7 +158,7 @@ function describeLateRefunds(env: () => Promise<Record<string, string>>): void {
     const [{ id } = { id: '' }] = (await gateway.admin.listKeys(accountId)).data;
     await gateway.admin.revokeKey(id);
     await fail(slow);
-    await eventually('the costs are given back', async () => (await other.used())['account-month'] === 0);
+    await eventually('the costs are refunded', async () => (await other.used())['account-month'] === 0);
     other.close();
   });
 }
@@ -179,7 +179,7 @@ describeWithRedis('a late refund on counters in Redis', () => {
     redis.disconnect();
     expect(await caller.used()).toEqual(all(7 + 2 * COST, 0));
     await fail(slow);
-    await eventually('the costs are given back', async () => (await caller.used())['account-month'] === 7);
+    await eventually('the costs are refunded', async () => (await caller.used())['account-month'] === 7);
     expect(await caller.used()).toEqual(all(7, 0));
     expect(await caller.burst(3)).toEqual({ 200: 3 });
     expect(await caller.used()).toEqual(all(10, 3));

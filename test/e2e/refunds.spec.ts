@@ -59,10 +59,10 @@ it('a client that disconnects while the backend connection is being opened is no
   try {
     const request = silent.open('/customers').on('error', () => {});
     request.end();
-    await eventually('a connection is begun', () => backend.connections === 1);
+    await eventually('the gateway opens a backend connection', () => backend.connections === 1);
     expect(await used(silent)).toBe(1);
     request.destroy();
-    await eventually('its cost is given back', async () => (await used(silent)) === 0);
+    await eventually('the cost is refunded', async () => (await used(silent)) === 0);
   } finally {
     await silent.stop();
     await backend.stop();
@@ -74,8 +74,8 @@ it('a client that disconnects after its request reached the backend is charged',
   const before = await used();
   const request = gateway.open('/customers').on('error', () => {});
   request.end();
-  await eventually('the backend has it', () => gateway.backend.requests.length === 1);
+  await eventually('the backend gets the request', () => gateway.backend.requests.length === 1);
   request.destroy();
-  await eventually('the backend is told', () => gateway.backend.requests[0]?.aborted === true);
+  await eventually('the backend request is aborted', () => gateway.backend.requests[0]?.aborted === true);
   expect(await used()).toBe(before + 1);
 });

@@ -63,7 +63,7 @@ const list = ({ admin }: RunningTrailgate, account: string, query = '?limit=100'
 
 async function expectLogged(gateway: RunningTrailgate, account: string, ids: readonly string[]): Promise<void> {
   const inLog = async () => new Set((await list(gateway, account)).data.map(({ request_id: id }) => id));
-  await eventually('all are in the log', async () => {
+  await eventually('all requests are in the log', async () => {
     const stored = await inLog();
     return ids.every((id) => stored.has(id));
   });
@@ -83,7 +83,9 @@ it('no request is logged while usage.requestLogRetention is off, and logging sta
   const patch: Json = { usage: { requestLogRetention: '1d' } };
   writeFileSync(gateway.configPath, stringify(mergePatch(parse(readFileSync(gateway.configPath, 'utf8')), patch)));
   gateway.signal('SIGHUP');
-  await eventually('it is in force', () => gateway.logs().some(({ event }) => event === 'config_changed'));
+  await eventually('the configuration is applied', () =>
+    gateway.logs().some(({ event }) => event === 'config_changed'),
+  );
   const ids = await ask(gateway, key.secret, 3);
   await expectLogged(gateway, account.id, ids);
   expect((await list(gateway, account.id)).data.length).toBe(3);
@@ -124,7 +126,7 @@ describeUnless(canMountDisk() ? null : 'needs root and tmpfs')('while the disk i
     disk.fill();
     const failed = () => gateway.logs().some(({ event }) => event === 'usage_flush_failed');
     const meanwhile: string[] = [];
-    await eventually('nothing can be written', async () => {
+    await eventually('writes fail', async () => {
       meanwhile.push(...(await ask(gateway, key.secret, 2)));
       return failed() && meanwhile.length > 20;
     });
@@ -152,7 +154,9 @@ describeWithOwnPostgres('while PostgreSQL is killed', () => {
     await expectLogged(gateway, account.id, before);
     await server.kill9();
     const meanwhile = await ask(gateway, key.secret, 20);
-    await eventually('it is noticed', () => gateway.logs().some(({ event }) => event === 'usage_flush_failed'));
+    await eventually('usage_flush_failed is logged', () =>
+      gateway.logs().some(({ event }) => event === 'usage_flush_failed'),
+    );
     await server.restart();
     const after = await ask(gateway, key.secret, 3);
     await expectLogged(gateway, account.id, [...before, ...meanwhile, ...after]);
@@ -185,7 +189,7 @@ describeWithBoth('with several processes that write the log', () => {
       for (const each of [gateway, other]) sent.push(...(await ask(each, key.secret, 4)));
       await follow();
     }
-    await eventually('all have been seen', async () => {
+    await eventually('all requests have been read', async () => {
       await follow();
       return seen.length >= sent.length;
     });

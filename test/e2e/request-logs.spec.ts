@@ -140,7 +140,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     const headers = { Authorization: `Bearer ${key.secret}`, 'X-Request-Id': 'order-4711' };
     await call(key.secret, '/open', { headers });
     await call(key.secret, '/customers', { headers });
-    await eventually('both are in the log', async () => {
+    await eventually('both requests are in the log', async () => {
       return (await list(account.id, '?request_id=order-4711')).data.length === 2;
     });
     const rows = (await list(account.id, '?request_id=order-4711')).data;
@@ -210,7 +210,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
       for (let each = 0; each < 4; each++) sent.push(requestIdOf(await call(key.secret, '/open')));
       await follow();
     }
-    await eventually('all have been seen', async () => {
+    await eventually('all requests have been read', async () => {
       await follow();
       return seen.length >= sent.length;
     });

@@ -114,14 +114,14 @@ describe('when a target is ejected', () => {
     const get = () => gets.push(send('/open'));
     const post = () => posts.push(send('/customers', { method: 'POST', body: {} }));
     // Repeats until the hanging target has a GET and a POST. With alternating methods, it might get only one of them.
-    await eventually('it has a GET and a POST', () => {
+    await eventually('the hanging target has a GET and a POST', () => {
       for (const each of [get, post, post, get]) each();
       return held('GET') > 0 && held('POST') > 0;
     });
     const posted = held('POST');
     one.act = resets;
     // The gateway prefers the target with fewer calls. More requests than the hanging target holds make it get some.
-    await eventually('it is out', async () => {
+    await eventually('the target is ejected', async () => {
       await Promise.all(Array.from({ length: 2 * one.arrivals.length + 6 }, () => send('/open')));
       const { data } = await gateway!.trailgate.admin.call<{ data: { state: string }[] }>('GET', '/targets');
       return data.some(({ state }) => state === 'ejected');
@@ -136,14 +136,14 @@ describe('when a target is ejected', () => {
     const { send } = await started({ ejection, timeouts: { firstByte: '400ms' } });
     one.act = resets;
     other.act = (socket) => setTimeout(responds, 20, socket);
-    await eventually('it is out', async () => {
+    await eventually('the target is ejected', async () => {
       await Promise.all(Array.from({ length: 6 }, () => send('/open')));
       return one.arrivals.length >= 3;
     });
     one.act = hangs;
     one.arrivals = [];
     const statuses: number[] = [];
-    await eventually('it has been tried', async () => {
+    await eventually('the target gets a trial request', async () => {
       statuses.push((await send('/open')).status);
       return one.arrivals.length > 0;
     });

@@ -62,7 +62,7 @@ describeWithOwnRedisAndPostgres('two processes', () => {
   async function inForce(withinMs: number, isInForce: (answer: Answer) => boolean, secret = key.secret): Promise<void> {
     const startedMs = performance.now();
     for (const running of [one, two]) {
-      await eventually('the change is in force', async () => isInForce(await call(running, secret)), withinMs);
+      await eventually('the change applies', async () => isInForce(await call(running, secret)), withinMs);
     }
     expect(quietMsSince(startedMs)).toBeLessThan(withinMs);
     for (let round = 0; round < 5; round++) {
@@ -71,7 +71,7 @@ describeWithOwnRedisAndPostgres('two processes', () => {
   }
 
   const waitForBus = () =>
-    eventually('both hear the bus', async () => {
+    eventually('both processes receive messages of the bus', async () => {
       const texts = await Promise.all([one, two].map(async ({ adminUrl }) => (await send(`${adminUrl}/metrics`)).text));
       return texts.every((text) => text.includes('\ntrailgate_invalidation_bus_up 1\n'));
     });

@@ -88,7 +88,7 @@ describe('an upload over HTTP/1.1', () => {
     const request = uploadForever(key.secret);
     const other = await gateway.trailgate.admin.createKey(account.id);
     const lasting = uploadForever(other.secret);
-    await eventually('both flow', () => arrived(0) > 10_000 && arrived(1) > 10_000);
+    await eventually('both uploads make progress', () => arrived(0) > 10_000 && arrived(1) > 10_000);
     const [closed, answer] = [once(request, 'close'), problemOf(request)];
     const startedMs = performance.now();
     await gateway.trailgate.admin.revokeKey(key.id);
@@ -101,7 +101,7 @@ describe('an upload over HTTP/1.1', () => {
 
     const index = gateway.backend.requests.findIndex((each) => !each.aborted);
     const before = arrived(index);
-    await eventually('the other flows', () => arrived(index) > before + 10_000);
+    await eventually('the other upload makes progress', () => arrived(index) > before + 10_000);
     expect(arrived(aborted)).toBe(received);
     const answered = once(lasting, 'response') as Promise<[IncomingMessage]>;
     clearInterval(timers.pop());
@@ -144,7 +144,7 @@ describe('an upload over HTTP/1.1', () => {
     const request = uploadForever(key.secret, '/files/a', 200_000);
     const sent = () => (request.socket?.bytesWritten ?? 0) - request.writableLength;
     let before = -1;
-    await eventually('nothing more is taken', async () => {
+    await eventually('the gateway reads no more of the body', async () => {
       const isStalled = sent() === before && before > 100_000;
       before = sent();
       await sleep(150);
@@ -155,7 +155,7 @@ describe('an upload over HTTP/1.1', () => {
     expect(await answer).toMatchObject({ status: 403, code: 'account_suspended' });
     // The gateway has cut the connection, which the backend notices only when it reads.
     read();
-    await eventually('the backend sees it', () => gateway.backend.requests[0]?.aborted === true, SOON_MS);
+    await eventually('the backend request is aborted', () => gateway.backend.requests[0]?.aborted === true, SOON_MS);
     expect(await cuts('account_suspended')).toMatch(/ 1$/);
   });
 
@@ -163,7 +163,7 @@ describe('an upload over HTTP/1.1', () => {
     gateway.answerWith((request) => void request.resume());
     await newKey();
     const request = uploadForever(key.secret);
-    await eventually('it flows', () => arrived() > 1_000);
+    await eventually('the upload makes progress', () => arrived() > 1_000);
     const answer = problemOf(request);
     const startedMs = performance.now();
     await gateway.trailgate.admin.pauseKey(key.id);
@@ -188,7 +188,7 @@ describe('an upload over HTTP/1.1', () => {
       headers: { Authorization: `Bearer ${key.secret}` },
       body: Buffer.alloc(100_000),
     });
-    await eventually('it has arrived', () => gateway.backend.requests[0]?.bodySha256 !== undefined);
+    await eventually('the upload has arrived completely', () => gateway.backend.requests[0]?.bodySha256 !== undefined);
     await gateway.trailgate.admin.revokeKey(key.id);
     const { status, text } = await answer;
     expect([status, text]).toEqual([200, 'kept']);
@@ -205,7 +205,7 @@ describe('a request that waits for a backend connection', () => {
     let finish = (): void => undefined;
     gateway.answerWith((_request, response) => (finish = () => void response.end('done')));
     const first = gateway.send('/customers');
-    await eventually('it is under way', () => gateway.backend.requests.length === 1);
+    await eventually('the backend gets the request', () => gateway.backend.requests.length === 1);
     ({ account, key } = await gateway.trailgate.admin.newKey('pro'));
     const headers = { Authorization: `Bearer ${key.secret}` };
     const waiting = [
@@ -247,16 +247,16 @@ describeWithOpenssl('an upload over HTTP/2', () => {
         timers.push(setInterval(() => request.writable && request.write('x'.repeat(1_000)), 20));
         return request;
       });
-      await eventually('both flow', () => arrived(0) > 10_000 && arrived(1) > 10_000);
+      await eventually('both uploads make progress', () => arrived(0) > 10_000 && arrived(1) > 10_000);
       const answered = once(uploads[0] ?? session, 'response') as Promise<[Record<string, unknown>]>;
       await gateway.trailgate.admin.revokeKey(keys[0]?.id ?? '');
       expect((await answered)[0][':status']).toBe(401);
-      await eventually('its stream ends', () => uploads[0]?.closed === true, CLOSED_MS);
+      await eventually('the stream ends', () => uploads[0]?.closed === true, CLOSED_MS);
       const aborted = await abortedUpload();
       const received = arrived(aborted);
       const index = gateway.backend.requests.findIndex((each) => !each.aborted);
       const before = arrived(index);
-      await eventually('the other flows', () => arrived(index) > before + 10_000);
+      await eventually('the other upload makes progress', () => arrived(index) > before + 10_000);
       expect(arrived(aborted)).toBe(received);
       expect([uploads[1]?.closed, session.destroyed]).toEqual([false, false]);
     } finally {

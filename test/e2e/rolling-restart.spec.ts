@@ -62,7 +62,7 @@ describeWithRedis('two gateways behind a load balancer', () => {
         }
       }),
     );
-    await eventually('they serve', () => (statuses.get(200) ?? 0) > 50);
+    await eventually('the gateways serve requests', () => (statuses.get(200) ?? 0) > 50);
 
     const third = await started({ dataDir: first.dataDir });
     await balancer.use(first, second, third);

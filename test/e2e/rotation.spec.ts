@@ -148,7 +148,7 @@ describe('rotation', () => {
     for (; rotations < 5; rotations++) {
       ({ secret } = await gateway.admin.rotateKey(key.id, HOUR_S, { end_previous_secret: true }));
       // Waits for the client, because the next rotation ends this overlap at once.
-      if (rotations < 4) await eventually('the client has taken it', () => used === secret);
+      if (rotations < 4) await eventually('the client uses the new secret', () => used === secret);
     }
     await client;
     expect([...statuses]).toEqual([200]);

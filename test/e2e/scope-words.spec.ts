@@ -78,7 +78,7 @@ it('a scope has the translations of the document, a wildcard those of its group'
 it('a changed document changes the descriptions without a restart', async () => {
   const file = join(gateway.configPath, '../backend.openapi.yaml');
   writeFileSync(file, readFileSync(file, 'utf8').replace('Look up customers', 'Read customers'));
-  await eventually('the new words are there', async () => {
+  await eventually('the scopes have the new descriptions', async () => {
     return (await scopes())['customers:read']?.description === 'Read customers';
   });
 });

@@ -185,7 +185,7 @@ async function dumpRedis(url: string): Promise<string> {
       hash: () => client.hgetall(name),
       zset: () => client.zrange(name, '0', '-1'),
     }[await client.type(name)];
-    if (read === undefined) throw new Error(`a kind of key that this test does not read: ${name}`);
+    if (read === undefined) throw new Error(`this test cannot read Redis keys of this type: ${name}`);
     found.push(name, JSON.stringify(await read()));
   }
   client.disconnect();

@@ -133,7 +133,7 @@ describe('several APIs', () => {
       const { data } = (await get('/api/v2/usage?group_by=operation')).json<{ data: { operation: string }[] }>();
       return data.map(({ operation }) => operation);
     };
-    await eventually('both are written', async () => {
+    await eventually('the usage of both APIs is written', async () => {
       const operations = await counted();
       return operations.includes('listCustomers') && operations.includes('v2.listCustomers');
     });

@@ -73,12 +73,12 @@ function suite(env: () => Promise<Record<string, string>>): void {
       (await gateway.admin.usage(caller.accountId, `?group_by=operation,outcome&${query}`)) as unknown as {
         data: { outcome: string; requests: number; cost: number }[];
       };
-    await eventually('it is reported', async () => (await rows('shadow=true')).data[0]?.requests === 4);
+    await eventually('the shadow usage is reported', async () => (await rows('shadow=true')).data[0]?.requests === 4);
     expect((await rows('shadow=true')).data).toEqual([
       { operation: 'getOpen', outcome: 'shadow_refused', requests: 4, cost: 0 },
     ]);
     const served = [{ operation: 'getOpen', outcome: 'success', requests: 7, cost: 7 }];
-    await eventually('they are reported', async () => (await rows('')).data[0]?.requests === 7);
+    await eventually('all requests are reported', async () => (await rows('')).data[0]?.requests === 7);
     expect((await rows('')).data).toEqual(served);
     expect((await rows('shadow=false')).data).toEqual(served);
     const own = await caller.get('/usage?group_by=operation,outcome');
@@ -112,10 +112,13 @@ function suite(env: () => Promise<Record<string, string>>): void {
     // are enough.
     for (let request = 0; ((await shadowOf(gateway, 'failing'))['admitted'] ?? 0) < 12 && request < 40; request++) {
       expect((await caller.get()).status).toBe(502);
-      await eventually('the cost is given back', async () => (await caller.used())['account-month'] === 0);
+      await eventually('the cost is refunded', async () => (await caller.used())['account-month'] === 0);
     }
     // Late shadow decisions do not count, either.
-    await eventually('all are judged', async () => (await shadowOf(gateway, 'failing'))['admitted'] === 12);
+    await eventually(
+      'all shadow decisions are counted',
+      async () => (await shadowOf(gateway, 'failing'))['admitted'] === 12,
+    );
     const { failed: _, ...judged } = await shadowOf(gateway, 'failing');
     expect(judged).toEqual({ admitted: 12 });
   });

@@ -165,10 +165,10 @@ const webSocket = (path = '/live/a'): Raw =>
 
 /** Sends a WebSocket frame, and expects the backend to echo it. */
 async function expectEcho({ socket, text }: Raw): Promise<void> {
-  await eventually('it is open', () => text().startsWith('HTTP/1.1 101'));
+  await eventually('the WebSocket is open', () => text().startsWith('HTTP/1.1 101'));
   const before = text().length;
   socket.write(Buffer.from([0x81, 0x02, 0x68, 0x69]));
-  await eventually('its echo', () => text().length === before + 4);
+  await eventually('the echo arrives', () => text().length === before + 4);
 }
 
 function session(): ClientHttp2Session {
@@ -206,11 +206,14 @@ describeWithOpenssl('shutdown with HTTP/2 and WebSockets', () => {
     endless.on('data', () => ticks++);
     const [firstSocket, stream] = [webSocket(), raw('/customers')];
     await expectEcho(firstSocket);
-    await eventually('both streams flow', () => ticks > 3 && stream.text().includes('tick'));
+    await eventually('both streams receive data', () => ticks > 3 && stream.text().includes('tick'));
 
     const startedMs = performance.now();
     const exit = trailgate.stop();
-    await eventually('it is not ready', async () => (await send(`${trailgate.adminUrl}/readyz`)).status === 503);
+    await eventually(
+      'the gateway is not ready',
+      async () => (await send(`${trailgate.adminUrl}/readyz`)).status === 503,
+    );
     // Existing and new connections are served as before.
     const young = session();
     expect(await whole(ask(old, '/customers/at-once'))).toBe('at once');
@@ -222,15 +225,18 @@ describeWithOpenssl('shutdown with HTTP/2 and WebSockets', () => {
     expect([goaways.length, closeCode(firstSocket), closeCode(secondSocket)]).toEqual([0, undefined, undefined]);
 
     const late = whole(ask(young, '/customers/late'));
-    await eventually('all are told', () => closeCode(firstSocket) === 1001 && closeCode(secondSocket) === 1001);
-    await eventually('and that', () => goaways.length === 1);
+    await eventually(
+      'both WebSockets get close frame 1001',
+      () => closeCode(firstSocket) === 1001 && closeCode(secondSocket) === 1001,
+    );
+    await eventually('GOAWAY arrives', () => goaways.length === 1);
     const toldMs = performance.now() - startedMs;
     expect(toldMs).toBeGreaterThanOrEqual(DELAY_MS - 20);
     expect(goaways).toEqual([0]);
     await expect(send(`${trailgate.gatewayUrl}/api/v1/open`)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     expect(await late).toBe('late');
     const before = ticks;
-    await eventually('the streams flow on', () => ticks > before + 3);
+    await eventually('the streams still receive data', () => ticks > before + 3);
     expect([endless.closed, stream.ended()]).toEqual([false, undefined]);
 
     await eventually('the streams are cut', () => endless.closed && stream.ended() !== undefined, REST_MS);
@@ -281,7 +287,7 @@ describeWithOpenssl('shutdown with connections that have only opened', () => {
     const late = connectHttp2(trailgate.gatewayUrl, { ca: readFileSync(files.cert), socket: early });
     open.push(late);
     expect(await whole(ask(late, '/customers/at-once'))).toBe('at once');
-    await eventually('it is told to go', () => late.closed, REST_MS);
+    await eventually('the HTTP/2 session is closed', () => late.closed, REST_MS);
     expect(endless.closed).toBe(false);
     endless.close();
     const startedMs = performance.now();
@@ -297,12 +303,12 @@ describe('shutdown without TLS', () => {
     files = undefined;
     await start(drain);
     const socket = webSocket('/live/slow');
-    await eventually('the backend is asked', () => backend.handshakes === 1);
+    await eventually('the backend gets the handshake', () => backend.handshakes === 1);
     const startedMs = performance.now();
     const exit = trailgate.stop();
-    await eventually('it is told', () => closeCode(socket) === 1001);
+    await eventually('the WebSocket gets close frame 1001', () => closeCode(socket) === 1001);
     expect(socket.text()).toMatch(/^HTTP\/1\.1 101 /);
-    await eventually('it is closed', () => socket.ended() !== undefined);
+    await eventually('the WebSocket is closed', () => socket.ended() !== undefined);
     await expect(exit).resolves.toEqual({ code: 0, signal: null });
     expect(quietMsSince(startedMs)).toBeLessThan(REST_MS);
   });
@@ -311,9 +317,9 @@ describe('shutdown without TLS', () => {
     files = undefined;
     await start(drain);
     const stream = raw('/customers', '1.0');
-    await eventually('it flows', () => stream.text().includes('tick'));
+    await eventually('the stream receives data', () => stream.text().includes('tick'));
     const exit = trailgate.stop();
-    await eventually('it ends', () => stream.ended() !== undefined, DRAIN_MS + REST_MS);
+    await eventually('the stream has ended', () => stream.ended() !== undefined, DRAIN_MS + REST_MS);
     expect(stream.ended()).toEqual({ wasReset: true });
     expect((await exit).code).toBe(0);
   });
@@ -328,14 +334,19 @@ describeWithRedis('shutdown of workers', () => {
     await Promise.all(sockets.map((socket) => expectEcho(socket)));
     const startedMs = performance.now();
     const exit = trailgate.stop();
-    await eventually('it is not ready', async () => (await send(`${trailgate.adminUrl}/readyz`)).status === 503);
+    await eventually(
+      'the gateway is not ready',
+      async () => (await send(`${trailgate.adminUrl}/readyz`)).status === 503,
+    );
     const late = webSocket();
     await expectEcho(late);
     await Promise.all(sockets.map((socket) => expectEcho(socket)));
     const headers = { authorization: `Bearer ${secret}` };
     const { response } = await exchange(`${trailgate.gatewayUrl}/api/v1/customers/at-once`, { headers });
     expect([response.statusCode, response.headers.connection]).toEqual([200, 'close']);
-    await eventually('all are told', () => [...sockets, late].every((socket) => closeCode(socket) === 1001));
+    await eventually('all WebSockets get close frame 1001', () =>
+      [...sockets, late].every((socket) => closeCode(socket) === 1001),
+    );
     await expect(exit).resolves.toEqual({ code: 0, signal: null });
     expect(quietMsSince(startedMs)).toBeLessThan(DELAY_MS + REST_MS);
   });

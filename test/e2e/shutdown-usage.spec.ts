@@ -147,11 +147,11 @@ async function sendEveryKind(gateway: RunningTrailgate, secret: string, tls?: Ce
     stream.resume();
   }
   const kinds = Object.keys(OUTCOMES).filter((kind) => kind !== 'http2' || ca !== undefined);
-  await eventually('all are under way', () => backend.asked.size === kinds.length - 1);
+  await eventually('all endless requests are at the backend', () => backend.asked.size === kinds.length - 1);
   ask('waits').resume();
   const waiting = 'trailgate_upstream_waiting_requests{service="narrow"}';
   await eventually(
-    'one waits, or is in another worker that had room',
+    'a request is queued, or runs in another worker',
     async () =>
       backend.asked.has('waits') || seriesOf((await send(`${gateway.adminUrl}/metrics`)).text).get(waiting) === 1,
   );

@@ -148,7 +148,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     const entries = database.db.selectFrom('audit_entry').select(['action', 'after']).where('target_id', '=', id);
     // The audit entry of a refusal is written in the background.
     const refused = entries.where('action', '=', 'sign_in.refused');
-    await eventually('the refusal is written down', async () => (await refused.execute()).length === 1);
+    await eventually('the refusal is in the audit log', async () => (await refused.execute()).length === 1);
     expect(await withFactor(again, { recovery_code: codes[1] })).toEqual([200, 'signed_in']);
     const signIns = (await entries.where('action', 'like', 'sign_in.%').orderBy('id').execute()).map(
       ({ action, after }) => {

@@ -78,19 +78,19 @@ describeWithPostgres('separate roles without Redis', () => {
     expect(await table(admin)).toBe('none: no gateway has reported its status in the last minute\n');
     expect((await checksOf(admin))['gateways']?.status).toBe('warn');
     const gateway = await start(['gateway']);
-    await eventually('it is heard', async () => (await rows(admin)).length === 1);
+    await eventually('the admin process lists the target', async () => (await rows(admin)).length === 1);
     expect(await rows(admin)).toMatchObject([
       { target: backend.url, state: 'healthy', nodes: [{ node: expect.stringMatching(`:${portOf(gateway)}$`) }] },
     ]);
     const text = await table(admin);
     expect(text).toMatch(/^SERVICE +TARGET +NODE +STATE +AGE +LAST FAILURE\nbackend +\S+ +\S+ +healthy +\d+s +-\n$/);
     expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
-    await eventually('all is well', async () => {
+    await eventually('all checks pass', async () => {
       const { gateways, backends } = await checksOf(admin);
       return gateways?.status === 'pass' && backends?.status === 'pass';
     });
     await gateway.stop();
-    await eventually('it is removed', async () => (await rows(admin)).length === 0);
+    await eventually('the admin process lists no target', async () => (await rows(admin)).length === 0);
   });
 });
 
@@ -114,31 +114,34 @@ describeWithOwnRedisAndPostgres('separate roles with Redis', () => {
 
   it('neither check gateways in /readyz of a worker, nor list the worker as a gateway', async () => {
     const worker = await start(['worker'], env);
-    await eventually('it is heard', async () => (await checksOf(admin))['gateways']?.status === 'pass');
-    await eventually('it listens', () => worker.logs().some((line) => line['event'] === 'listening'));
+    await eventually('the gateway check passes', async () => (await checksOf(admin))['gateways']?.status === 'pass');
+    await eventually('the worker listens', () => worker.logs().some((line) => line['event'] === 'listening'));
     expect(Object.keys(await checksOf(worker))).toEqual(['process', 'database', 'quota_store', 'log']);
     expect((await rows(admin))[0]?.nodes).toHaveLength(1);
   });
 
   it('report a frozen Redis in the admin process, and show the last status of a gateway with its age', async () => {
-    await eventually('it is heard', async () => (await rows(admin)).length === 1);
+    await eventually('the admin process lists the target', async () => (await rows(admin)).length === 1);
     redis.pause();
-    await eventually('it is known', async () => (await checksOf(admin))['quota_store']?.status === 'warn');
+    await eventually(
+      '/readyz reports the frozen Redis',
+      async () => (await checksOf(admin))['quota_store']?.status === 'warn',
+    );
     const up = seriesOf((await send(`${admin.adminUrl}/metrics`)).text).get('trailgate_quota_store_up{store="redis"}');
     expect(up).toBe(0);
     const ageOf = async (): Promise<number> => (await rows(admin))[0]?.nodes[0]?.age_seconds ?? NaN;
     const before = await ageOf();
-    await eventually('it grows old', async () => (await ageOf()) > before + 2);
+    await eventually('the report of the gateway gets older', async () => (await ageOf()) > before + 2);
     expect(await rows(admin)).toMatchObject([{ target: backend.url, nodes: [{ state: 'healthy' }] }]);
     // Neither the probe nor the list of targets waits for Redis.
     for (const each of [admin, gateway]) expect((await send(`${each.adminUrl}/readyz`)).status).toBe(200);
     redis.resume();
-    await eventually('it is heard again', async () => (await ageOf()) < 3);
-    await eventually('it is back', async () => (await checksOf(admin))['quota_store']?.status === 'pass');
+    await eventually('a new report arrives', async () => (await ageOf()) < 3);
+    await eventually('the Redis check passes', async () => (await checksOf(admin))['quota_store']?.status === 'pass');
   });
 
   it('show a killed gateway with its age, name it in /readyz, and forget it after a minute', async () => {
-    await eventually('it is heard', async () => (await checksOf(admin))['gateways']?.status === 'pass');
+    await eventually('the gateway check passes', async () => (await checksOf(admin))['gateways']?.status === 'pass');
     await gateway.kill9();
     // Moves the last report into the past, as if the gateway had been silent for longer.
     const operator = new Redis(redis.url);
@@ -148,14 +151,14 @@ describeWithOwnRedisAndPostgres('separate roles with Redis', () => {
       }
     };
     await silentFor(12);
-    await eventually('it is silent', async () => (await checksOf(admin))['gateways']?.status === 'warn');
+    await eventually('the gateway check warns', async () => (await checksOf(admin))['gateways']?.status === 'warn');
     expect((await checksOf(admin))['gateways']?.detail).toMatch(
       new RegExp(`^no status received from \\S+:${portOf(gateway)} \\(\\d+ s\\)$`),
     );
     expect((await rows(admin))[0]?.nodes[0]?.age_seconds).toBeGreaterThanOrEqual(10);
     expect(await table(admin)).toMatch(/^backend +\S+ +\S+ +healthy +\d\ds +-$/m);
     await silentFor(60);
-    await eventually('it is forgotten', async () => (await rows(admin)).length === 0);
+    await eventually('the gateway is no longer listed', async () => (await rows(admin)).length === 0);
     operator.disconnect();
     expect(await table(admin)).toBe('none: no gateway has reported its status in the last minute\n');
   });
@@ -163,14 +166,17 @@ describeWithOwnRedisAndPostgres('separate roles with Redis', () => {
   it('list two gateways and their processes apart, and warn of a target that is down in all of them', async () => {
     const gateways = [await start(['gateway'], env), await start(['gateway'], env, '--workers', '2')];
     // Each process of a node reports its own view.
-    await eventually('all three processes are heard', async () => (await rows(admin))[0]?.processes['healthy'] === 3);
+    await eventually('all three processes report', async () => (await rows(admin))[0]?.processes['healthy'] === 3);
     const [row] = (await rows(admin)) as [Row];
     expect(row).toMatchObject({ state: 'healthy', processes: { healthy: 3, failing: 0, ejected: 0, unhealthy: 0 } });
     const seen = new Map(row.nodes.map((node) => [node.node.split(':')[1], node]));
     expect(gateways.map((gateway) => seen.get(portOf(gateway))?.processes['healthy'])).toEqual([1, 2]);
     for (const { age_seconds: age } of row.nodes) expect(age).toBeLessThan(60);
     await backend.stop();
-    await eventually('all say that it is out', async () => (await rows(admin))[0]?.processes['unhealthy'] === 3);
+    await eventually(
+      'all three processes report an unhealthy target',
+      async () => (await rows(admin))[0]?.processes['unhealthy'] === 3,
+    );
     expect((await rows(admin))[0]).toMatchObject({ state: 'unhealthy', processes: { unhealthy: 3 } });
     expect((await checksOf(admin))['backends']).toEqual({
       status: 'warn',

@@ -88,7 +88,8 @@ function catches(pid: number, signal: number): boolean {
 }
 
 /** Waits until a program handles signals. Checks SIGHUP, for which Node itself has no handler. */
-const waitForHandlers = ({ pid }: Starting): Promise<void> => eventually('it hears signals', () => catches(pid, 1));
+const waitForHandlers = ({ pid }: Starting): Promise<void> =>
+  eventually('the program handles signals', () => catches(pid, 1));
 
 /** Sends the signal, and expects a clean and prompt exit without output on stderr. */
 async function expectCleanExit(program: Starting, signal: NodeJS.Signals): Promise<void> {
@@ -99,7 +100,7 @@ async function expectCleanExit(program: Starting, signal: NodeJS.Signals): Promi
 }
 
 const isRunning = (program: Starting): Promise<void> =>
-  eventually('it listens', () => program.lines().some((line) => line.includes('"role":"gateway"')), 20_000);
+  eventually('the program listens', () => program.lines().some((line) => line.includes('"role":"gateway"')), 20_000);
 
 function addOperation({ configPath }: Starting): void {
   const config = parse(readFileSync(configPath, 'utf8')) as { operations: unknown[] };
@@ -144,9 +145,9 @@ describeUnless(process.platform === 'linux' ? null : 'needs Linux')('at any mome
     while (!program.lines().some((line) => line.includes('"role":"gateway"'))) {
       program.child.kill('SIGHUP');
       await sleep(5);
-      if (!program.isRunning()) throw new Error(`it has ended: ${JSON.stringify(await program.exited)}`);
+      if (!program.isRunning()) throw new Error(`the program has ended: ${JSON.stringify(await program.exited)}`);
     }
-    await eventually('it has been read again', () => program.event('config_changed') !== undefined);
+    await eventually('config_changed is logged', () => program.event('config_changed') !== undefined);
     await expectCleanExit(program, 'SIGTERM');
   });
 
@@ -161,7 +162,7 @@ describeUnless(process.platform === 'linux' ? null : 'needs Linux')('at any mome
       await sleep(pauseMs);
       const children = childrenOf(program.pid);
       await expectCleanExit(program, 'SIGTERM');
-      await eventually('the backend has ended', () => !children.some(isAlive), PROMPT_MS);
+      await eventually('the child processes have ended', () => !children.some(isAlive), PROMPT_MS);
     }
   });
 });
@@ -185,7 +186,7 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     await behindProxy();
     proxy.holdAnswers();
     const program = spawnProgram(env);
-    await eventually('it asks Redis', () => proxy.accepted > 0);
+    await eventually('the program connects to Redis', () => proxy.accepted > 0);
     await sleep(100);
     await expectCleanExit(program, 'SIGTERM');
     // The start opens Redis before the database, so nothing was migrated.
@@ -199,7 +200,7 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     await behindProxy();
     proxy.holdAnswers();
     const program = spawnProgram(env, { targets: [backend.url] });
-    await eventually('it asks Redis', () => proxy.accepted > 0);
+    await eventually('the program connects to Redis', () => proxy.accepted > 0);
     addOperation(program);
     if (isSaid) program.child.kill('SIGHUP');
     // The file watcher notices a change within two seconds.
@@ -207,14 +208,14 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     proxy.release();
     await isRunning(program);
     const status = await statusOfNew(program);
-    await eventually('it is in force', async () => (await status()) === 200, PROMPT_MS);
+    await eventually('the configuration is applied', async () => (await status()) === 200, PROMPT_MS);
     await expectCleanExit(program, 'SIGTERM');
   });
 
   it('SIGTERM ends workers that have not started yet', async () => {
     await behindProxy();
     const program = spawnProgram(env, { args: ['--workers', '3'] });
-    await eventually('there is a worker', () => childrenOf(program.pid).length > 0);
+    await eventually('a worker is started', () => childrenOf(program.pid).length > 0);
     proxy.holdAnswers();
     const workers = childrenOf(program.pid);
     await sleep(700);
@@ -226,7 +227,7 @@ describeWithRedis('while Redis keeps the start waiting', () => {
   it('SIGHUP reaches workers that have not started yet', async () => {
     await behindProxy();
     const program = spawnProgram(env, { args: ['--workers', '2'], targets: [backend.url] });
-    await eventually('there is a worker', () => childrenOf(program.pid).length > 0);
+    await eventually('a worker is started', () => childrenOf(program.pid).length > 0);
     proxy.holdAnswers();
     await sleep(700);
     addOperation(program);
@@ -236,7 +237,11 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     await isRunning(program);
     const status = await statusOfNew(program);
     const all = async () => Promise.all(Array.from({ length: 20 }, status));
-    await eventually('each has it', async () => (await all()).every((each) => each === 200), PROMPT_MS);
+    await eventually(
+      'each worker has applied the configuration',
+      async () => (await all()).every((each) => each === 200),
+      PROMPT_MS,
+    );
     await expectCleanExit(program, 'SIGTERM');
   });
 });

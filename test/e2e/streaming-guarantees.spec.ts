@@ -279,7 +279,7 @@ describe('an upload without a length over the limit', () => {
     const [response] = await answered;
     expect(response.statusCode).toBe(413);
     response.resume();
-    await eventually('the backend notices', () => gateway.backend.requests[0]?.aborted === true);
+    await eventually('the backend request is aborted', () => gateway.backend.requests[0]?.aborted === true);
     expect(gateway.backend.requests[0]?.bodySha256).toBeUndefined();
     request.destroy();
   });

@@ -68,7 +68,7 @@ describe('a body larger than all sockets on its way', () => {
   /** Expects the sender to pause before it has sent everything. */
   async function expectHeld(sent: () => number): Promise<void> {
     let [last, sinceMs] = [0, performance.now()];
-    await eventually('the sender stands still', () => {
+    await eventually('the sender pauses', () => {
       if (sent() !== last) [last, sinceMs] = [sent(), performance.now()];
       return last > 0 && performance.now() - sinceMs > 300;
     });
@@ -153,7 +153,7 @@ describe('server-sent events', () => {
       expect(quietMsSince(startedMs)).toBeLessThan(500);
     }
     request.destroy();
-    await eventually('the backend notices that nobody listens', () => gateway.backend.requests[0]?.aborted === true);
+    await eventually('the backend request is aborted', () => gateway.backend.requests[0]?.aborted === true);
   });
 });
 

@@ -93,7 +93,7 @@ async function underLoad(seconds: number, breakIt: () => unknown): Promise<{ sho
   const brokenMs = Date.now();
   await breakIt();
   const shots = await load.done;
-  await eventually('it is out of service', () => loggedMs('target_lost', brokenMs) < Infinity);
+  await eventually('target_lost is logged', () => loggedMs('target_lost', brokenMs) < Infinity);
   return { shots, ejectedMs: loggedMs('target_lost', brokenMs) };
 }
 

@@ -156,7 +156,7 @@ it.each([
 ])('the known addresses stay in use while an answer of the resolver %s', async (_what, answer) => {
   resolved = answer;
   const before = lookups.length;
-  await eventually('it has been asked again', () => lookups.length > before + 2);
+  await eventually('the name is resolved again', () => lookups.length > before + 2);
   expect(addresses()).toEqual(['127.0.0.2', '127.0.0.3']);
   expect((await servedBy(40)).size).toBe(2);
 });

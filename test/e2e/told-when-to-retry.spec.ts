@@ -64,7 +64,7 @@ describe('Retry-After of a 503 without a backend call', () => {
   it('is not before the next health check, and differs between responses', async () => {
     const beganMs = performance.now();
     await eventually(
-      'it is out of service',
+      'the target is out of service',
       async () => (await gateway.send('/unhealthy', { method: 'POST' })).status === 503,
     );
     const seconds = await refusalsOf('/unhealthy', 'POST', 40);
@@ -76,7 +76,7 @@ describe('Retry-After of a 503 without a backend call', () => {
   });
 
   it('is 1 to 7 seconds for an ejected target, and differs between responses', async () => {
-    await eventually('it is out of service', () =>
+    await eventually('target_lost is logged', () =>
       gateway.trailgate.logs().some(({ event, service }) => event === 'target_lost' && service === 'ejected')
         ? true
         : gateway.send('/ejected').then(() => false),

@@ -43,7 +43,7 @@ const millis = ({ startTimeUnixNano: start, endTimeUnixNano: end }: CollectedSpa
 
 /** Waits for the spans of one request. Returns them with the server span first. */
 async function spansOfRequest(): Promise<CollectedSpan[]> {
-  await eventually('its spans are exported', () => collector.spans.length > 0, 10_000);
+  await eventually('the spans are exported', () => collector.spans.length > 0, 10_000);
   expect(collector.complaints).toEqual([]);
   return collector.spans.toSorted((a, b) => Number(b.kind === SERVER) - Number(a.kind === SERVER));
 }
@@ -73,7 +73,7 @@ it('a sampled request exports spans of itself, key check, quota decision and bac
   expect(collector.headers['x-tenant']).toBe('tenant-1');
   expect(JSON.stringify(collector.spans)).not.toContain('query');
   expect(JSON.stringify(collector.spans)).not.toContain(secret);
-  await eventually('it is logged', () =>
+  await eventually('the request is logged with its trace', () =>
     gateway.logs().some(({ request_id: id, trace_id: trace }) => id === 'trace-1' && trace === TRACE),
   );
 });

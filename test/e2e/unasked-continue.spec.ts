@@ -112,7 +112,7 @@ it('100 Continue and nothing else gets 504, no retry and a refund, and loses no 
   }
   const used = async (): Promise<unknown> =>
     (await send(`${gateway.url}/usage`, { headers })).json<{ windows: { used: number }[] }>().windows[0]?.used;
-  await eventually('all are given back', async () => (await used()) === 0);
+  await eventually('all costs are refunded', async () => (await used()) === 0);
   const text = (await send(`${gateway.trailgate.adminUrl}/metrics`)).text;
   const timeouts = [...seriesOf(text)].filter(
     ([name, count]) =>

@@ -76,7 +76,7 @@ describeWithBoth('two gateways on one database', () => {
         }
       }),
     );
-    await eventually('they serve', () => (statuses.get(200) ?? 0) > 50);
+    await eventually('the gateways serve requests', () => (statuses.get(200) ?? 0) > 50);
 
     const versions: unknown[] = [];
     for (const main of [next, next, undefined, undefined]) {

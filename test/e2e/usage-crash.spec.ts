@@ -50,7 +50,7 @@ describe('usage with counters in the process', () => {
     await load.stop();
     const { dataDir, adminToken } = gateway;
     gateway = await startTrailgate({ backend: backend.url, config: CONFIG, dataDir, adminToken });
-    await eventually('requests in flight have an end', async () => {
+    await eventually('no request is in flight', async () => {
       const { costs } = await readUsage(gateway.admin, account.id, key.id);
       return !('in_flight' in costs);
     });
@@ -92,7 +92,7 @@ describeOnDatabasesWithRedis('usage of two gateways on one Redis', (kind) => {
     await sleep(300);
     await load.stop();
     await eventually(
-      'usage is what was counted',
+      'usage equals the counters',
       async () => {
         const { recorded, account: used, costs } = await readUsage(first.admin, account.id, key.id);
         return recorded === used && !('in_flight' in costs);

@@ -92,7 +92,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     const headers = { Authorization: `Bearer ${key.secret}` };
     const leaving = open(`${trailgate.gatewayUrl}/api/v1/files/hang`, { headers }).on('error', () => {});
     leaving.end();
-    await eventually('the backend has it', () => backend.requests.length === 1);
+    await eventually('the backend gets the request', () => backend.requests.length === 1);
     const before = { success: [8, 12], client_error: [2, 2], server_error: [1, 1], given_back: [3, 0], denied: [3, 0] };
     await expectUsage(account.id, { ...before, in_flight: [1, 1] });
     leaving.destroy();
@@ -135,7 +135,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     expect(await stranger.burst(2)).toEqual({ 403: 2 });
     await trailgate.admin.updateAccount(account.id, { status: 'suspended' });
     await eventually('the account is suspended', async () => (await caller.get()).status === 403);
-    await eventually('all of it is written', async () => {
+    await eventually('all usage is written', async () => {
       const { denied, success } = await outcomesOf(account.id);
       return (denied?.[0] ?? 0) >= 3 && success?.[0] === 3;
     });
@@ -147,7 +147,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     const other = await trailgate.admin.createKey(account.id);
     const callers = [key, other].map(({ secret }) => new Caller(trailgate.gatewayUrl, secret));
     await Promise.all([callers[0]?.burst(2), callers[1]?.burst(3)]);
-    await eventually('both are written', async () => (await outcomesOf(account.id))['success']?.[0] === 5);
+    await eventually('both outcomes are written', async () => (await outcomesOf(account.id))['success']?.[0] === 5);
     const answer = await callers[0]?.get('/usage?group_by=api_key,operation,outcome');
     expect(answer?.json()).toMatchObject({
       api_key_id: key.id,
@@ -169,7 +169,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
     const query = 'group_by=operation,outcome';
     // A row appears with the flush after a request was admitted. Its outcome follows in a later flush.
     const hasEnded = ({ outcome }: Row) => outcome !== 'in_flight';
-    await eventually('all are written, with their outcomes', async () => {
+    await eventually('all rows are written with their outcomes', async () => {
       const { data } = await rowsOf(account.id, query);
       return data.length === 3 && data.every(hasEnded);
     });

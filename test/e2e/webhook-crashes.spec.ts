@@ -129,7 +129,7 @@ class World {
   /** Waits for enough kills for this number of events: one for every two requests, up to `MAX_KILLS_AWAITED`. */
   async waitForKills(events: number): Promise<void> {
     const due = Math.floor(Math.min(events / EVENTS_A_REQUEST / 2, MAX_KILLS_AWAITED));
-    await eventually(`${due} kills`, () => this.kills >= due, DEADLINE_MS);
+    await eventually(`${due} processes were killed`, () => this.kills >= due, DEADLINE_MS);
   }
 
   /** Ends `killRepeatedly`. */
@@ -279,7 +279,7 @@ describeUnless(canMountDisk() ? null : 'needs root, to mount a small disk')('on 
     while ((await sendEvents(program.adminUrl, request(number))).status === 202) number++;
     expect((await sendEvents(program.adminUrl, request(number))).status).toBe(503);
     disk.clear();
-    await eventually('it is accepted', async () => {
+    await eventually('the repeated request is accepted', async () => {
       const { status, data } = await sendEvents(program.adminUrl, request(number));
       if (status !== 202) return false;
       expect(data.map(({ duplicate }) => duplicate)).toEqual(times(100, () => false));

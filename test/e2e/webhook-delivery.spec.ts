@@ -83,7 +83,7 @@ describeOnDatabases('an event', (kind) => {
 
   it('is delivered with signatures that the secret and the public key of the endpoint verify', async () => {
     await addEvent('first');
-    await eventually('it arrives', () => receiver.received.length === 1);
+    await eventually('the event arrives', () => receiver.received.length === 1);
     const [{ id, headers, body }] = receiver.received as [Receiver['received'][number]];
     expect(JSON.parse(body)).toMatchObject({ id, type: 'customer.created', account_id: accountId });
     const content = `${id}.${String(headers['webhook-timestamp'])}.${body}`;
@@ -93,7 +93,7 @@ describeOnDatabases('an event', (kind) => {
     const raw = Buffer.from((endpoint.public_keys[0]?.key ?? '').replace('whpk_', ''), 'base64');
     const key = createPublicKey({ key: Buffer.concat([PUBLIC_DER, raw]), format: 'der', type: 'spki' });
     expect(verify(null, Buffer.from(content), key, Buffer.from(v1a.replace('v1a,', ''), 'base64'))).toBe(true);
-    await eventually('the API says so', async () => {
+    await eventually('the API lists the delivery as succeeded', async () => {
       const { data } = await trailgate.admin.call<{ data: { status: string }[] }>(
         'GET',
         `/webhook-endpoints/${endpoint.id}/deliveries`,
@@ -102,9 +102,9 @@ describeOnDatabases('an event', (kind) => {
     });
     const isAttempt = (line: Record<string, unknown>) =>
       line['event'] === 'webhook_attempt' && line['endpoint_id'] === endpoint.id && line['status'] === 204;
-    await eventually('the log says so', () => trailgate.logs().some(isAttempt));
+    await eventually('the attempt is logged', () => trailgate.logs().some(isAttempt));
     await addEvent('again');
-    await eventually('the metrics say that somebody has the endpoint in hand', async () =>
+    await eventually('the metrics report a working lane', async () =>
       (await metrics()).includes('trailgate_webhook_lanes{state="working"} 1'),
     );
     const text = await metrics();
@@ -122,7 +122,7 @@ describeOnDatabases('an event', (kind) => {
       for (let count = 0; count < EVENTS; count++) {
         const before = receiver.received.length;
         const atMs = await addEvent(`event-${count}`);
-        await eventually('it arrives', () => receiver.received.length > before);
+        await eventually('the event arrives', () => receiver.received.length > before);
         tookMs.push(Math.min(quietMsSince(atMs), receiver.received.at(-1)!.atMs - atMs));
       }
       expect(Math.max(...tookMs)).toBeLessThan(MAX_MS);
@@ -156,14 +156,17 @@ describeOnDatabases('an event', (kind) => {
     expect(verifiedBy(first)).toEqual([true]);
     // The gateway reads the keys again once its copy is five seconds old.
     clock.runAhead(6_000);
-    await eventually('both are shown', async () => (await publicKeysOf(endpoint.id)).length === 2);
+    await eventually('both public keys are published', async () => (await publicKeysOf(endpoint.id)).length === 2);
     expect(verifiedBy(await publicKeysOf(endpoint.id))).toEqual([true, true]);
     const response = await fetch(`${trailgate.gatewayUrl}/.well-known/webhooks/public-keys?endpoint=${endpoint.id}`);
     expect(response.headers.get('cache-control')).toBe('public, max-age=300');
     expect(await response.json()).toEqual({ keys: rotated });
     await rotate({ overlap_seconds: 0 });
     clock.runAhead(12_000);
-    await eventually('only the last is shown', async () => (await publicKeysOf(endpoint.id)).length === 1);
+    await eventually(
+      'only the current public key is published',
+      async () => (await publicKeysOf(endpoint.id)).length === 1,
+    );
     await arrives('after');
     expect(verifiedBy(await publicKeysOf(endpoint.id))).toEqual([true]);
     expect(verifiedBy(first)).toEqual([false]);
@@ -185,7 +188,7 @@ describeOnDatabases('an event', (kind) => {
     await trailgate.stop();
     await addEvent('meanwhile');
     trailgate = await start(trailgate);
-    await eventually('it arrives', () => receiver.received.length > before);
+    await eventually('the event arrives', () => receiver.received.length > before);
   });
 
   // On SQLite no other process can deliver.
@@ -194,7 +197,7 @@ describeOnDatabases('an event', (kind) => {
       const before = receiver.received.length;
       receiver.respond(() => {});
       for (let count = 0; count < EVENTS; count++) await addEvent(`killed-${count}`);
-      await eventually('one is under way', () => receiver.received.length > before);
+      await eventually('a delivery is in progress', () => receiver.received.length > before);
       await trailgate.kill9();
       receiver.respond((response) => response.writeHead(204).end());
       // The new process detects at its start that the old one is dead. A running one detects it at its next scan
@@ -203,9 +206,9 @@ describeOnDatabases('an event', (kind) => {
       try {
         const ids = () => new Set(receiver.received.slice(before).map(({ id }) => id));
         // If the database has not noticed the death yet, the lease of 30 seconds has to expire first.
-        await eventually('all arrive', () => ids().size === EVENTS, PATIENT_MS);
+        await eventually('all events arrive', () => ids().size === EVENTS, PATIENT_MS);
         const [{ id = '' } = {}] = receiver.received.slice(before);
-        await eventually('what was under way arrives again', () =>
+        await eventually('the interrupted delivery arrives again', () =>
           receiver.received.slice(before + 1).some((again) => again.id === id),
         );
       } finally {

@@ -68,13 +68,15 @@ it.each<[string, boolean, (endpoint: string) => Promise<unknown>]>([
     expect((await send(`${trailgate.gatewayUrl}/api/v1/customers`, { method: 'POST', headers })).status).toBe(201);
   }
   await eventually(
-    'it has failed',
+    'the first attempts have failed',
     async () => (await deliveries()).filter(({ attempts }) => attempts === 1).length === (ordered ? 1 : 2),
   );
   receiver.respond((response) => void response.writeHead(204).end());
   receiver.received.length = 0;
   await repair(path);
-  await eventually('all are delivered', async () => (await deliveries()).every(({ status }) => status === 'succeeded'));
+  await eventually('all deliveries have succeeded', async () =>
+    (await deliveries()).every(({ status }) => status === 'succeeded'),
+  );
   const names = receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
   expect(ordered ? names : names.toSorted()).toEqual(['a', 'b']);
 });

@@ -121,9 +121,9 @@ describe('a WebSocket through the gateway', () => {
       ].join('\r\n'),
     );
     const headEnd = (): number => bytes.indexOf('\r\n\r\n');
-    await eventually('an answer', () => headEnd() >= 0);
+    await eventually('the response head arrives', () => headEnd() >= 0);
     await eventually(
-      'the body of a refusal',
+      'the handshake succeeds or the body of a refusal arrives',
       () => bytes.toString().startsWith('HTTP/1.1 101') || bytes.length > headEnd() + 4,
     );
     const head = bytes.subarray(0, headEnd()).toString();
@@ -186,15 +186,15 @@ describe('a WebSocket through the gateway', () => {
     expect(head).toMatch(/X-Request-Id: req_/);
     expect(head).toContain('X-RateLimit-Limit: 20');
     expect(head.match(/x-ratelimit-limit/gi)).toHaveLength(1);
-    await eventually('the early bytes', () => received().toString() === 'early');
+    await eventually('the early bytes arrive', () => received().toString() === 'early');
 
     const bytes = randomBytes(2 * 1024 * 1024);
     socket.write(bytes);
-    await eventually('all bytes', () => received().length === bytes.length + 5);
+    await eventually('all bytes arrive', () => received().length === bytes.length + 5);
     expect(received().subarray(5).equals(bytes)).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     socket.write('late');
-    await eventually('the late bytes', () => received().subarray(-4).toString() === 'late');
+    await eventually('the late bytes arrive', () => received().subarray(-4).toString() === 'late');
 
     const handshake = backend.handshakes.at(-1);
     expect(handshake?.url).toBe('/live/kitchen?x=1');
@@ -205,16 +205,16 @@ describe('a WebSocket through the gateway', () => {
     });
     expect(handshake?.headers.authorization).toBeUndefined();
     socket.end();
-    await eventually('the backend sees the end', () => backend.sockets.at(-1)?.destroyed === true);
+    await eventually('the backend connection is closed', () => backend.sockets.at(-1)?.destroyed === true);
     expect(await counted()).toBe(before + 1);
     const isLogged = ({ path, status, quota }: Record<string, unknown>): boolean =>
       path === '/api/v1/live/kitchen' && status === 101 && quota === 'admitted';
-    await eventually('it is logged', () => trailgate.logs().some(isLogged));
+    await eventually('the request is logged', () => trailgate.logs().some(isLogged));
   });
 
   it('forwards bytes that the backend sends together with its 101', async () => {
     const { received, socket } = await open('/live/greet', [authorized()]);
-    await eventually('the greeting', () => received().toString() === 'welcome');
+    await eventually('the greeting arrives', () => received().toString() === 'welcome');
     socket.destroy();
   });
 
@@ -275,7 +275,7 @@ describe('a WebSocket through the gateway', () => {
       expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
       expect(JSON.parse(received().toString())).toMatchObject({ status });
     }
-    await eventually('both are given back', async () => (await counted()) === before);
+    await eventually('both costs are refunded', async () => (await counted()) === before);
   });
 
   it('gets 504 after the idle timeout if a refusal of the backend does not end', async () => {
@@ -300,7 +300,7 @@ describe('a WebSocket through the gateway', () => {
     held.destroy();
     expect(head).toMatch(/^HTTP\/1\.1 503 /);
     const isLogged = ({ path }: Record<string, unknown>): boolean => path === '/api/v1/narrow/live';
-    await eventually('it is logged', () => trailgate.logs().some(isLogged));
+    await eventually('the request is logged', () => trailgate.logs().some(isLogged));
     const line = trailgate.logs().find(isLogged);
     expect(line).toMatchObject({ status: 503, code: 'backend_unavailable' });
     expect(line).not.toHaveProperty('upstream_ms');

@@ -46,10 +46,12 @@ describeWithRedis('a gateway of three workers', () => {
     const [victim = 0, ...others] = childrenOf(trailgate.pid);
     limit('10');
     process.kill(victim, 'SIGKILL');
-    await eventually('it says so', () => trailgate.logs().some(({ event }) => event === 'worker_start_failed'));
+    await eventually('worker_start_failed is logged', () =>
+      trailgate.logs().some(({ event }) => event === 'worker_start_failed'),
+    );
     expect(childrenOf(trailgate.pid)).toEqual(others);
     limit('4096');
-    await eventually('all serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
+    await eventually('all workers serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
     expect(childrenOf(trailgate.pid)).toHaveLength(WORKERS);
   });
 
@@ -70,8 +72,8 @@ describeWithRedis('a gateway of three workers', () => {
       for (const pid of round === 1 ? victims : childrenOf(trailgate.pid).filter((each) => each !== survivor)) {
         process.kill(pid, 'SIGKILL');
       }
-      await eventually('they are replaced', async () => (await restarts()) === before + 2 * round);
-      await eventually('all serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
+      await eventually('the workers are replaced', async () => (await restarts()) === before + 2 * round);
+      await eventually('all workers serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
     }
     // Waits long enough for a surplus worker to start.
     await sleep(500);
@@ -88,11 +90,11 @@ describeWithRedis('a gateway of three workers', () => {
     const slow = Promise.all(
       Array.from({ length: 6 }, () => send(`${trailgate.gatewayUrl}/api/v1/customers?slow`, { headers })),
     );
-    await eventually('they are under way', () => backend.requests.length === before + 6);
+    await eventually('the requests are at the backend', () => backend.requests.length === before + 6);
     const pids = childrenOf(trailgate.pid);
     await trailgate.kill9();
     expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
-    await eventually('they have ended', () => !pids.some(isAlive));
+    await eventually('the workers have ended', () => !pids.some(isAlive));
   });
 });
 
@@ -111,14 +113,14 @@ describeWithRedis('workers whose first process is killed', () => {
     const { child, end, pid } = spawnOwned(process.execPath, args, { env, cwd: folder });
     let text = '';
     child.stdout?.on('data', (chunk) => (text += String(chunk)));
-    await eventually('it listens', () => text.includes('"role":"gateway"'), 20_000);
+    await eventually('the program listens', () => text.includes('"role":"gateway"'), 20_000);
     const pids = childrenOf(pid);
     expect(pids).toHaveLength(2);
     child.stdout?.destroy();
     child.stderr?.destroy();
     await redis.stop();
     await end('SIGKILL');
-    await eventually('they have ended', () => !pids.some(isAlive), 30_000).finally(() => {
+    await eventually('all processes have ended', () => !pids.some(isAlive), 30_000).finally(() => {
       for (const each of pids) if (isAlive(each)) process.kill(each, 'SIGKILL');
     });
   });

@@ -73,13 +73,13 @@ describe('workers without Redis and without a process in the worker role', () =>
     const headers = { authorization: `Bearer ${key.secret}` };
     const ask = () => send(`${trailgate.gatewayUrl}/api/v1/open`, { headers }).catch(() => undefined);
     const slow = Promise.all(Array.from({ length: 6 }, ask));
-    await eventually('they are under way', () => backend.requests.length === 6);
+    await eventually('the requests are at the backend', () => backend.requests.length === 6);
     const database = new DatabaseSync(join(dataDir, 'trailgate.db'), { readOnly: true, timeout: 30_000 });
     const inFlight = () => database.prepare('select count(*) as n from usage_in_flight').get()?.['n'];
-    await eventually('that is written', () => inFlight() !== 0);
+    await eventually('the requests are written as in flight', () => inFlight() !== 0);
     for (const pid of childrenOf(trailgate.pid, WORKER)) process.kill(pid, 'SIGKILL');
     await slow;
-    await eventually('they have an end', () => inFlight() === 0);
+    await eventually('no request is in flight', () => inFlight() === 0);
     database.close();
     await trailgate.stop();
     await backend.stop();
@@ -116,7 +116,7 @@ describe('workers without Redis whose first process is killed', () => {
       }
     };
     const slow = Promise.all(Array.from({ length: 6 }, ask));
-    await eventually('they are under way', () => held.length === 6);
+    await eventually('the requests are at the backend', () => held.length === 6);
     caller.close();
     await trailgate.kill9();
     const stdout: string[] = [];
@@ -151,14 +151,14 @@ describe('workers without Redis whose first process is killed', () => {
     const { key } = await trailgate.admin.newKey('month');
     const headers = { authorization: `Bearer ${key.secret}` };
     const slow = Promise.all(Array.from({ length: 6 }, () => send(`${trailgate.gatewayUrl}/api/v1/open`, { headers })));
-    await eventually('they are under way', () => backend.requests.length === 6);
+    await eventually('the requests are at the backend', () => backend.requests.length === 6);
     const [counting = 0] = childrenOf(trailgate.pid, COUNTING);
     const socket = socketOf(counting);
     const pids = [...childrenOf(trailgate.pid, WORKER), counting];
     expect(pids).toHaveLength(3);
     await trailgate.kill9();
     expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
-    await eventually('they have ended', () => !pids.some(isAlive), 30_000);
+    await eventually('all processes have ended', () => !pids.some(isAlive), 30_000);
     expect(existsSync(dirname(socket))).toBe(false);
     await backend.stop();
   });

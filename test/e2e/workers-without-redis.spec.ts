@@ -78,12 +78,12 @@ describe('a gateway of two workers without Redis', () => {
     await trailgate?.stop();
     await backend?.stop();
   });
-  beforeEach(() => eventually('all serve', allServe, 30_000));
+  beforeEach(() => eventually('all workers serve', allServe, 30_000));
 
   it('has one counting process, and a metric of the workers that share the limits', async () => {
     expect(workerPids()).toHaveLength(WORKERS);
     expect(childrenOf(trailgate.pid, COUNTING)).toHaveLength(1);
-    await eventually('both are known', async () => (await metric('trailgate_quota_nodes')) === WORKERS);
+    await eventually('both workers share the limits', async () => (await metric('trailgate_quota_nodes')) === WORKERS);
   });
 
   it.each(['minute', 'month'])('admits exactly the limit of a %s out of 500 concurrent requests', async (plan) => {
@@ -107,7 +107,11 @@ describe('a gateway of two workers without Redis', () => {
     const twenty = () => Promise.all(Array.from({ length: 20 }, status));
     expect(new Set(await twenty())).toEqual(new Set([200]));
     await trailgate.admin.revokeKey(key.id);
-    await eventually('both refuse', async () => (await twenty()).every((each) => each === 401), SOON_MS);
+    await eventually(
+      'both workers refuse the key',
+      async () => (await twenty()).every((each) => each === 401),
+      SOON_MS,
+    );
     expect(new Set(await twenty())).toEqual(new Set([401]));
   });
 
@@ -131,7 +135,7 @@ describe('a gateway of two workers without Redis', () => {
     expect(await caller.decided(60)).toEqual({ 200: 60 });
     process.kill(workerPids()[0]!, 'SIGKILL');
     caller.close();
-    await eventually('it is replaced', allServe);
+    await eventually('the worker is replaced', allServe);
     const again = new Caller(trailgate.gatewayUrl, key.secret, 40);
     expect(await again.decided(200)).toEqual({ 200: 40, 429: 160 });
     again.close();
@@ -146,7 +150,7 @@ describe('a gateway of two workers without Redis', () => {
       expect(await first!.decided(20)).toEqual({ 200: 20 });
       expect(await second!.decided(40)).toEqual({ 200: 40 });
       // Late counts are refunded after a moment.
-      await eventually('no more is counted', async () => (await second!.used())['account-month'] === 60);
+      await eventually('late counts are refunded', async () => (await second!.used())['account-month'] === 60);
       const restarts = await metric('trailgate_worker_restarts_total');
       const victim = countingPid();
       process.kill(victim, 'SIGKILL');
@@ -158,7 +162,7 @@ describe('a gateway of two workers without Redis', () => {
       for (const caller of [first!, second!]) caller.close();
       expect(countingPid()).not.toBe(victim);
       expect(await metric('trailgate_worker_restarts_total')).toBe(restarts + 1);
-      await eventually('all serve', allServe);
+      await eventually('all workers serve', allServe);
     }
     expect(trailgate.logs().some(({ event }) => event === 'counting_process_ended')).toBe(true);
   });
@@ -169,7 +173,7 @@ describe('a gateway of two workers without Redis', () => {
       const caller = new Caller(trailgate.gatewayUrl, key.secret, 20);
       const arrived = backend.requests.length;
       const burst = caller.burst(LIMIT);
-      await eventually('some have arrived', () => backend.requests.length > arrived + 10);
+      await eventually('some requests have arrived', () => backend.requests.length > arrived + 10);
       process.kill(countingPid(), 'SIGKILL');
       const { 200: before = 0, 503: undecided = 0 } = await burst;
       // A request that was counted but got no decision may stay counted.
@@ -177,7 +181,7 @@ describe('a gateway of two workers without Redis', () => {
       expect(before + after).toBeLessThanOrEqual(LIMIT);
       expect(backend.requests.length - arrived).toBe(before + after);
       caller.close();
-      await eventually('all serve', allServe);
+      await eventually('all workers serve', allServe);
     }
   });
 
@@ -190,7 +194,10 @@ describe('a gateway of two workers without Redis', () => {
     const pid = countingPid();
     process.kill(pid, 'SIGSTOP');
     try {
-      await eventually('it is noticed', async () => (await checks())['quota_store']?.status === 'warn');
+      await eventually(
+        '/readyz reports the frozen counting process',
+        async () => (await checks())['quota_store']?.status === 'warn',
+      );
       expect((await checks())['quota_store']?.detail).toContain('the counting process is lost since');
       const statuses = await callers[0]!.burst(20);
       admitted += statuses[200] ?? 0;
@@ -200,7 +207,7 @@ describe('a gateway of two workers without Redis', () => {
     } finally {
       if (isAlive(pid)) process.kill(pid, 'SIGCONT');
     }
-    await eventually('all serve', allServe);
+    await eventually('all workers serve', allServe);
     expect(await callers[0]!.decided(200)).toEqual({ 200: LIMIT - admitted, 429: 200 - LIMIT + admitted });
     for (const caller of callers) caller.close();
   });
@@ -233,7 +240,7 @@ describe('a gateway of two workers without Redis', () => {
       Array.from({ length: 6 }, () => send(`${trailgate.gatewayUrl}/api/v1/open?slow`, { headers })),
     );
     const isUnderWay = () => backend.requests.filter(({ url }) => url.includes('slow')).length === 6;
-    await eventually('they are under way', isUnderWay);
+    await eventually('the requests are running', isUnderWay);
     const pids = [...workerPids(), countingPid()];
     const socket = socketOf(countingPid());
     expect(existsSync(socket)).toBe(true);

@@ -62,7 +62,7 @@ describeWithRedis('a gateway of three workers', () => {
     caller.close();
     expect(statuses).toEqual({ 200: 100, 429: 200 });
     expect(backend.requests.length - arrived).toBe(100);
-    await eventually('all are counted', async () => (await requestsCounted()) === before + 300);
+    await eventually('all requests are counted', async () => (await requestsCounted()) === before + 300);
   });
 
   it('keeps serving and keeps its counts when a worker is killed, and replaces it', async () => {
@@ -83,8 +83,8 @@ describeWithRedis('a gateway of three workers', () => {
     );
     expect(statuses.filter((status) => status !== 200 && status !== 'ECONNRESET')).toEqual([]);
     expect((await send(url, { headers, timeoutMs: 5_000 })).status).toBe(200);
-    await eventually('it is replaced', () => workerPids().length === WORKERS && !workerPids().includes(victim));
-    await eventually('it serves', async () => {
+    await eventually('the worker is replaced', () => workerPids().length === WORKERS && !workerPids().includes(victim));
+    await eventually('all workers serve', async () => {
       const ready = (await (await fetch(`${trailgate.adminUrl}/readyz`)).json()) as { checks: Record<string, unknown> };
       return JSON.stringify(ready.checks['workers']) === '{"status":"pass"}';
     });
@@ -103,7 +103,7 @@ describeWithRedis('a gateway of three workers', () => {
         const caller = new Caller(trailgate.gatewayUrl, key.secret, 10);
         await caller.burst(80);
         caller.close();
-        await eventually('it arrives', () => receiver.received.length === count);
+        await eventually('the notices arrive', () => receiver.received.length === count);
         const { body, atMs } = receiver.received.at(-1)!;
         const { timestamp } = JSON.parse(body) as { timestamp: string };
         const saidMs = Date.parse(timestamp) - performance.timeOrigin;
@@ -134,7 +134,9 @@ describeWithRedis('a gateway of three workers', () => {
     );
     const [frozen = 0] = workerPids();
     process.kill(frozen, 'SIGSTOP');
-    await eventually('it is known', async () => JSON.stringify((await checks())['workers']).includes('warn'));
+    await eventually('/readyz reports the frozen worker', async () =>
+      JSON.stringify((await checks())['workers']).includes('warn'),
+    );
     expect(await checks()).toMatchObject({
       workers: { detail: '3 of 3 worker processes accept connections, 1 of them does not respond' },
       backends: { status: 'pass' },
@@ -142,7 +144,7 @@ describeWithRedis('a gateway of three workers', () => {
     expect(await list()).toMatchObject([all]);
     process.kill(frozen, 'SIGCONT');
     await eventually(
-      'it answers again',
+      'all workers answer again',
       async () =>
         (await checks())['workers'] !== undefined &&
         JSON.stringify((await checks())['workers']) === '{"status":"pass"}',
@@ -161,7 +163,9 @@ describeWithRedis('a gateway of three workers', () => {
     config.operations.push({ match: 'GET /new', service: 'backend', scopes: [] });
     writeFileSync(trailgate.configPath, stringify(config));
     for (let index = 0; index < 20; index++) trailgate.signal('SIGHUP');
-    await eventually('all of them have it', async () => (await statuses()).every((status) => status === 200));
+    await eventually('all workers have applied the configuration', async () =>
+      (await statuses()).every((status) => status === 200),
+    );
     expect(workerPids()).toHaveLength(WORKERS);
   });
 
@@ -188,7 +192,7 @@ describeWithRedis('a gateway of three workers', () => {
     const url = `${trailgate.gatewayUrl}/api/v1/customers?slow`;
     const slow = Promise.all(Array.from({ length: 6 }, () => send(url, { headers })));
     await eventually(
-      'they are under way',
+      'the requests are at the backend',
       () => backend.requests.filter((each) => each.url.includes('slow')).length === 6,
     );
     const pids = workerPids();

@@ -48,7 +48,7 @@ describe('a reload of the OpenAPI document of GitHub', () => {
   const reload = async (): Promise<void> => {
     const before = changes();
     trailgate.signal('SIGHUP');
-    await eventually('it is in force', () => changes() > before, RELOAD_TIMEOUT_MS);
+    await eventually('the configuration is applied', () => changes() > before, RELOAD_TIMEOUT_MS);
     expect((await description()).body.length).toBeGreaterThan(OPERATIONS * 250);
   };
 
@@ -145,7 +145,7 @@ it(
     );
     // V8 frees the garbage of the startup once the process is idle.
     const isSmall = (): boolean => large!() - empty!() < MAX_MORE_BYTES;
-    await eventually('garbage is given back', isSmall, SETTLED_MS);
+    await eventually('memory is freed', isSmall, SETTLED_MS);
     for (const program of programs) await program.stop();
   },
   2 * SETTLED_MS,
@@ -160,7 +160,7 @@ it('40 changes of a small configuration leave less than 50 MiB of memory behind'
       const before = changed();
       writeFileSync(trailgate.configPath, text.replaceAll('127.0.0.1:9', `127.0.0.1:${9 + (time % 50)}`));
       trailgate.signal('SIGHUP');
-      await eventually('it is in force', () => changed() > before);
+      await eventually('the configuration is applied', () => changed() > before);
     }
   };
   await change(10);

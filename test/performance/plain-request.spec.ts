@@ -103,7 +103,7 @@ type Figures = Readonly<Record<keyof ProgramCounts | 'redisCalls' | 'redisReads'
   async function roundsOf<T>(round: () => Promise<T>): Promise<T[]> {
     const rounds: T[] = [];
     for (let done = 0; rounds.length < ROUNDS; done++) {
-      if (done === MAX_ROUNDS) throw new Error('Redis was too slow again and again');
+      if (done === MAX_ROUNDS) throw new Error(`Redis was too slow in too many of ${MAX_ROUNDS} rounds`);
       const before = await decisionsWithoutRedis();
       const result = await round();
       if ((await decisionsWithoutRedis()) === before) rounds.push(result);

@@ -23,7 +23,7 @@ const EXACT_MEMORY = {
 /** Waits until the memory of a process stops growing, and returns it. Buffers fill after the request has arrived. */
 async function settledBytes(pid: number): Promise<number> {
   let bytes = residentBytes(pid);
-  await eventually('its memory stands still', async () => {
+  await eventually('the memory stops growing', async () => {
     const before = bytes;
     await sleep(500);
     bytes = residentBytes(pid);
@@ -53,7 +53,7 @@ it('forty slow readers hold less than 1 MiB each, while other clients get respon
       sockets.push(socket.pause());
       socket.write(`GET /api/v1/files/a HTTP/1.1\r\nHost: a\r\nAuthorization: ${patient.authorization}\r\n\r\n`);
     }
-    await eventually('all are under way', () => patient.backend.requests.length === wanted, 15_000);
+    await eventually('all downloads are running', () => patient.backend.requests.length === wanted, 15_000);
   };
   // Holds some connections first, because any load takes that memory.
   await hold(15);
@@ -62,5 +62,5 @@ it('forty slow readers hold less than 1 MiB each, while other clients get respon
   for (let time = 0; time < 20; time++)
     expect((await send(`${patient.url}/open`, { timeoutMs: 1_000 })).status).toBe(401);
   const held = (): number => (residentBytes(patient.trailgate.pid) - before) / 40;
-  await eventually('each holds less than a megabyte', () => held() < 1024 * 1024, 20_000);
+  await eventually('each connection holds less than 1 MiB', () => held() < 1024 * 1024, 20_000);
 });

@@ -82,8 +82,8 @@ async function phase(what: string, lastsMs: number): Promise<Phase> {
   const figure = (values: readonly number[], share: number) => quantile(values, share).toFixed(1);
   process.stderr.write(
     `${what}: ${delaysMs.length} deliveries, delay p50 ${figure(delaysMs, 0.5)} ms, p99 ${figure(delaysMs, 0.99)} ms, ` +
-      `most ${figure(delaysMs, 1)} ms; plain requests p50 ${figure(requestsMs, 0.5)} ms, p99 ${figure(requestsMs, 0.99)} ms; ` +
-      `${(ofCore * 100).toFixed(1)} % of a core, ${Math.round(mostBytes / 2 ** 20)} MiB\n`,
+      `longest ${figure(delaysMs, 1)} ms; plain requests p50 ${figure(requestsMs, 0.5)} ms, p99 ${figure(requestsMs, 0.99)} ms; ` +
+      `${(ofCore * 100).toFixed(1)} % of a core, at most ${Math.round(mostBytes / 2 ** 20)} MiB\n`,
   );
   return { lateMs, statuses, ofCore, mostBytes };
 }

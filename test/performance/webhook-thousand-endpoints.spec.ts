@@ -114,12 +114,15 @@ async function phase(what: string, lastsMs: number): Promise<Phase> {
     pending.push(handIn());
   }
   await Promise.all(pending);
-  await eventually('the good have all events', () => quick.delaysMs.length >= pending.length * GOOD);
+  await eventually(
+    'all events have arrived at the good endpoints',
+    () => quick.delaysMs.length >= pending.length * GOOD,
+  );
   const figure = (values: readonly number[], share: number) => quantile(values, share).toFixed(1);
   process.stderr.write(
     `${what}: ${quick.delaysMs.length} deliveries, p50 ${figure(quick.delaysMs, 0.5)} ms, p99 ${figure(quick.delaysMs, 0.99)} ms ` +
-      `(${figure(quietMs, 0.5)} and ${figure(quietMs, 0.99)} less what others had of the machine), ` +
-      `${(((cpuMs() - cpuBefore) * 1_000) / quick.delaysMs.length).toFixed(0)} µs of a processor each\n`,
+      `(${figure(quietMs, 0.5)} and ${figure(quietMs, 0.99)} without the time that other programs used), ` +
+      `${(((cpuMs() - cpuBefore) * 1_000) / quick.delaysMs.length).toFixed(0)} µs of CPU time each\n`,
   );
   return { medianMs: quantile(quietMs, 0.5), longestMs: Math.max(...quietMs) };
 }
