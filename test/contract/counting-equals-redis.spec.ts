@@ -56,7 +56,7 @@ describeWithRedis('the counting process', () => {
     clock.advance(START_MS - clock.now());
     const scene = { account: `acc_${++account}`, batches: new Map(), sets: [] };
     for (const each of drawn) {
-      // Advances the clock before each call, so that both sides use the same time.
+      // Each call has its own millisecond, so that both sides use the same time in microseconds.
       clock.advance(each.waitMs);
       const { script, keys, args } = each.call({ ...scene, nowMs: clock.now() });
       const source = timed.get(script) ?? withTimeArgument(script);

@@ -31,7 +31,6 @@ const RARE_STEPS = ['sleep', 'pause', 'resume', 'replay'];
 
 announce('webhook deliveries');
 
-/** Delivery in the model. */
 interface Modelled {
   state: 'open' | 'succeeded' | 'failed';
   attempts: number;
@@ -45,7 +44,6 @@ interface Worker {
   underWay: DueDelivery[];
 }
 
-/** Endpoint with its own history. */
 interface World {
   readonly endpointId: string;
   readonly accountId: string;

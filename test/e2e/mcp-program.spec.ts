@@ -138,7 +138,7 @@ describe('an API with a tool', () => {
     await eventually('the client is notified', () => notificationCount === 1, 20_000);
     expect(await toolsOf(trailgate, secret)).toEqual(['get_usage', 'list_customers', 'get_customer']);
     writeFileSync(trailgate.configPath, stringify({ ...file, mcp: { enabled: false } }));
-    // Polls with GET, which is not counted. Counted free calls are limited, and a busy machine may need many here.
+    // Polls with GET, which is not counted. Free calls are limited, and a busy machine may need many here.
     const statusOfGet = async () => (await send(`${trailgate.gatewayUrl}/mcp`)).status;
     await eventually('the MCP server is disabled', async () => (await statusOfGet()) === 404, 20_000);
     expect((await call(trailgate, secret, 'tools/list')).status).toBe(404);

@@ -31,7 +31,6 @@ const UNREACHED = 2;
 const SILENT_MS = 11_000;
 const NOBODY = 'http://127.0.0.1:9';
 
-/** Grafana dashboard of deploy/grafana. */
 const board = JSON.parse(readFileSync('deploy/grafana/board.json', 'utf8')) as {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
 };

@@ -11,7 +11,7 @@ const FIRST_BYTE_MS = 1_500;
 
 let gateway: Proxied;
 let held: ServerResponse[];
-/** Secret of another account. */
+/** Authorization field with a key of another account. */
 let other: string;
 
 beforeAll(async () => {
