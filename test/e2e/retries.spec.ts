@@ -27,6 +27,8 @@ let receivers: number[];
 let answer: (socket: Socket) => unknown;
 /** A target that reads whole requests. */
 let reader: Backend;
+/** The target that reads whole requests responds when this resolves. */
+let readerIsFree = Promise.resolve();
 
 /** Starts a target that handles a request when its head has arrived. */
 async function startTarget(index: number): Promise<RawBackend> {
@@ -45,7 +47,10 @@ async function startTarget(index: number): Promise<RawBackend> {
 
 beforeAll(async () => {
   targets = [await startTarget(0), await startTarget(1)];
-  reader = await startBackend((_request, response) => response.end('ok'));
+  reader = await startBackend(async (_request, response) => {
+    await readerIsFree;
+    response.end('ok');
+  });
   const both = targets.map(({ url }) => url);
   // Disables ejection, so that every request meets the failure.
   const ejection = { failures: 0 };
@@ -220,13 +225,18 @@ it('retries stay within the budget of 20 percent when every request fails', asyn
 });
 
 describe('an ejected target', () => {
+  const FAILURES = 3;
   /** Whether the target leaves TLS handshakes unanswered. Otherwise it resets connections. */
   let isSilent = true;
   let opening: (() => void) | undefined;
+  let resets = 0;
+  let ejected: (() => void) | undefined;
   const deaf = createServer((socket) => {
     socket.on('error', () => undefined);
-    if (!isSilent) socket.resetAndDestroy();
-    else opening?.();
+    if (isSilent) return opening?.();
+    socket.resetAndDestroy();
+    resets += 1;
+    if (resets === FAILURES) ejected?.();
   });
   afterAll(() => {
     deaf.close();
@@ -237,9 +247,11 @@ describe('an ejected target', () => {
     const { port } = deaf.address() as AddressInfo;
     const own = await startProxied({
       targets: [`https://127.0.0.1:${port}`, reader.url],
-      config: { services: { backend: { ejection: { failures: 3 }, timeouts: { connect: '1m' } } } },
+      config: { services: { backend: { ejection: { failures: FAILURES }, timeouts: { connect: '1m' } } } },
     });
     try {
+      // Each target gets one of the first requests, because neither responds.
+      readerIsFree = new Promise<void>((resolve) => (ejected = resolve));
       const isOpening = new Promise<void>((resolve) => (opening = resolve));
       const bodies: string[] = [];
       const post = () => {
@@ -250,8 +262,7 @@ describe('an ejected target', () => {
       const first = [post(), post()];
       await isOpening;
       isSilent = false;
-      // Requests that fail at once take the slots of waiting ones, until one waits for the connection that stays
-      // silent.
+      // The busy target makes the gateway try the failing one until it is ejected. The first request still waits for it.
       const all = await Promise.all([...first, ...Array.from({ length: 8 }, post)]);
       expect(all.map(({ status }) => status)).toEqual(all.map(() => 200));
       expect(reader.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(all.map(() => 'POST /customers'));
