@@ -9,7 +9,7 @@ import type { Tables } from '../stores/database/schema.js';
 import { Problem } from '../platform/problems/errors.js';
 import { DatabaseRecords, type RecordTime } from './database-records.js';
 import { recordName } from './fingerprint.js';
-import type { ClaimTerms, Claimed, KeptResponse, RecordName } from './record.js';
+import type { ClaimTerms, Claimed, StoredResponse, RecordName } from './record.js';
 
 /** How long a key is kept after its claim. A later request with the key is a new request. */
 const RETENTION_MS = 86_400_000;
@@ -50,7 +50,7 @@ export class ChangeClaims {
    * Returns the stored response, or undefined if there is none. Without `writeBody`, the body of the response is empty
    * and its code is `idempotency_secret_shown`.
    */
-  read(name: RecordName): Promise<KeptResponse | undefined> {
+  read(name: RecordName): Promise<StoredResponse | undefined> {
     return this.records.read(name);
   }
 }

@@ -5,7 +5,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
-import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
+import type { ClaimTerms, Claimed, StoredResponse, Outcome, RecordName, RecordStore } from './record.js';
 
 /**
  * Maximum number of attempts to claim a record. An attempt fails without a result if the record disappears between its
@@ -141,7 +141,7 @@ export class DatabaseRecords implements RecordStore {
       .execute();
   }
 
-  async read(name: RecordName): Promise<KeptResponse | undefined> {
+  async read(name: RecordName): Promise<StoredResponse | undefined> {
     const row = await this.rowOf(name).select(['status', 'code', 'fields', 'body']).executeTakeFirst();
     if (row === undefined || row.status === null || row.body === null) return undefined;
     const body = Buffer.from(row.body, 'base64');

@@ -1,6 +1,6 @@
 /** Defines the two results for an accepted request with an `Idempotency-Key`: a claim of its record, or a replay. */
 import { createHash } from 'node:crypto';
-import type { ClaimTerms, KeptResponse, Outcome } from './record.js';
+import type { ClaimTerms, StoredResponse, Outcome } from './record.js';
 
 /** ClaimOwner receives the outcomes of claims and writes them to the store. */
 export interface ClaimOwner {
@@ -32,7 +32,7 @@ export class KeyClaim {
   ) {}
 
   /** Adds a piece of the request body to the digest that `end` stores. */
-  takeBody(piece: Buffer): void {
+  digestBody(piece: Buffer): void {
     this.body.update(piece);
   }
 
@@ -53,7 +53,7 @@ export class KeyClaim {
 
   /**
    * Ends the claim of a request that was carried out.
-   * @param isBodyWhole whether `takeBody` received the complete request body. If not, the response is not stored,
+   * @param isBodyWhole whether `digestBody` received the complete request body. If not, the response is not stored,
    * because retries cannot be compared with the request.
    * @param response response for retries. If undefined, retries get `idempotency_not_stored`.
    * @param done called once with whether the response is stored. The caller sends the last byte after this call.
@@ -61,7 +61,7 @@ export class KeyClaim {
   end(
     status: number,
     isBodyWhole: boolean,
-    response: KeptResponse | undefined,
+    response: StoredResponse | undefined,
     done?: (isStored: boolean) => void,
   ): void {
     if (!this.close()) {
@@ -92,7 +92,7 @@ export class Replay {
      * Reads the stored response. Resolves to undefined if the record has expired. Rejects with a `Problem` if the store
      * fails.
      */
-    readonly read: () => Promise<KeptResponse | undefined>,
+    readonly read: () => Promise<StoredResponse | undefined>,
   ) {}
 }
 

@@ -6,10 +6,10 @@ import { Problem } from '../platform/problems/errors.js';
 import { MAX_STORED_BYTES } from './storage-budget.js';
 import { KeyClaim, Replay } from './key-claim.js';
 import { KeyedRequests } from './keyed-requests.js';
-import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordStore, Room } from './record.js';
+import type { ClaimTerms, Claimed, StoredResponse, Outcome, RecordStore, Room } from './record.js';
 
 const NAME = { caller: 'key_1', keyHash: 'hash' };
-const RESPONSE: KeptResponse = { status: 201, code: '', lines: '', body: Buffer.from('{}') };
+const RESPONSE: StoredResponse = { status: 201, code: '', lines: '', body: Buffer.from('{}') };
 
 /** Store controlled by the test, which records its calls. */
 class ScriptedStore implements RecordStore {
@@ -38,7 +38,7 @@ class ScriptedStore implements RecordStore {
     await this.gate;
     this.calls.push('release');
   }
-  async read(): Promise<KeptResponse | undefined> {
+  async read(): Promise<StoredResponse | undefined> {
     await this.gate;
     return RESPONSE;
   }
@@ -99,7 +99,7 @@ describe('requests with a key', () => {
 
   it('end only once', async () => {
     const made = await claimed();
-    made.takeBody(Buffer.from('{}'));
+    made.digestBody(Buffer.from('{}'));
     expect(await kept(made)).toBe(true);
     made.release();
     made.endAsUnknown();

@@ -14,7 +14,7 @@ import { METRICS } from '../platform/metrics.js';
 import type { ReadsGauges } from '../platform/collect-metrics.js';
 import { FreeRequests } from './free-requests.js';
 import { KeyClaim, Replay, type ClaimOwner, type Keyed } from './key-claim.js';
-import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
+import type { ClaimTerms, Claimed, StoredResponse, Outcome, RecordName, RecordStore } from './record.js';
 import { inProgress, MISMATCH, notStored, OUTCOME_UNKNOWN, tooManyRetries, unavailable } from './refusals.js';
 import { StorageBudget } from './storage-budget.js';
 import type { Problem } from '../platform/problems/errors.js';
@@ -137,7 +137,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     return fits ? outcome : { ...outcome, response: undefined };
   }
 
-  private async read(name: RecordName): Promise<KeptResponse | undefined> {
+  private async read(name: RecordName): Promise<StoredResponse | undefined> {
     try {
       return await within(CLAIM_TIMEOUT_MS, this.store.read(name));
     } catch (error) {

@@ -50,8 +50,8 @@ export type Claimed =
   /** The request was carried out before. `isKept` tells whether its response is stored. */
   | { readonly state: 'done'; readonly bodyHash: string; readonly status: number; readonly isKept: boolean };
 
-/** KeptResponse is a stored response, which retries get. */
-export interface KeptResponse {
+/** StoredResponse is a stored response, which retries get. */
+export interface StoredResponse {
   readonly status: number;
   /** Error code of the response. Empty if the response is not an error of the gateway. */
   readonly code: string;
@@ -70,7 +70,7 @@ export type Outcome =
       readonly kind: 'done';
       readonly bodyHash: string;
       readonly status: number;
-      readonly response: KeptResponse | undefined;
+      readonly response: StoredResponse | undefined;
     }
   /** The request may or may not have been carried out. */
   | { readonly kind: 'unknown' };
@@ -101,7 +101,7 @@ export interface RecordStore {
    */
   release(claim: ClaimTerms): Promise<void>;
   /** Returns the stored response, or undefined if no response is stored. */
-  read(name: RecordName): Promise<KeptResponse | undefined>;
+  read(name: RecordName): Promise<StoredResponse | undefined>;
   /** Stops the timers of the store and closes connections that only the store uses. */
   close(): void;
 }

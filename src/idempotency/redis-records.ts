@@ -6,7 +6,7 @@ import type { Logger } from '../platform/log.js';
 import type { RedisClient } from '../stores/redis/connect.js';
 import { idempotencyKey } from '../stores/redis/keys.js';
 import { Script } from '../stores/redis/script.js';
-import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore, Room } from './record.js';
+import type { ClaimTerms, Claimed, StoredResponse, Outcome, RecordName, RecordStore, Room } from './record.js';
 import { RedisRoom } from './redis-room.js';
 import { CLAIM_LUA, END_LUA, EXTEND_LUA, RELEASE_LUA } from './redis-scripts.js';
 
@@ -63,7 +63,7 @@ export class RedisRecords implements RecordStore {
     await RELEASE.run(this.client, [keyOf(name)], [owner]);
   }
 
-  async read(name: RecordName): Promise<KeptResponse | undefined> {
+  async read(name: RecordName): Promise<StoredResponse | undefined> {
     const [status, code, lines, body] = await this.client.hmgetBuffer(keyOf(name), 's', 'c', 'f', 'r');
     if (!status || !code || !lines || !body) return undefined;
     return { status: Number(status.toString()), code: code.toString(), lines: lines.toString('latin1'), body };

@@ -10,7 +10,7 @@ import { METRICS } from '../platform/metrics.js';
 import { retryFields } from '../platform/problems/retry-after.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
 import { FRESH_WITHOUT_BUS_MS, KeyStaleness, LONGEST_STALE_MS } from './key-staleness.js';
-import { RecordKeeper } from './kept-record.js';
+import { RecordCompactor } from './compact-record.js';
 import type { CachedKey, CachedKeyFactory } from './cached-key.js';
 import { CachedKeys } from './cached-keys.js';
 
@@ -49,7 +49,7 @@ interface QueryResult {
 
 export class ApiKeyCache {
   private readonly known: CachedKeys;
-  private readonly keeper = new RecordKeeper();
+  private readonly compactor = new RecordCompactor();
   private readonly unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN, ttl: UNKNOWN_MS });
   private readonly waiting = new Map<string, PendingLookup>();
   private queue: string[] = [];
@@ -227,8 +227,8 @@ export class ApiKeyCache {
       waiting?.resolve(undefined);
       return;
     }
-    const kept = this.keeper.keep(record, this.known.account(record.accountId));
-    const key = this.factory.build(kept, beganMs, this.known.get(hash));
+    const compact = this.compactor.compactRecord(record, this.known.account(record.accountId));
+    const key = this.factory.build(compact, beganMs, this.known.get(hash));
     if (current) this.known.set(key);
     waiting?.resolve(key);
   }

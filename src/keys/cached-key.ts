@@ -8,7 +8,7 @@ import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../quota/model/sub
 import { areSameTerms, TermsTable } from '../quota/model/terms-table.js';
 import { AllowedNetworks } from './allowed-networks.js';
 import type { ApiKeyRecord } from './api-key.js';
-import { KeptRecord } from './kept-record.js';
+import { CompactRecord } from './compact-record.js';
 import { ScopeSets, type ScopeSet } from './scopes.js';
 
 /** KeyExceptions are properties that most keys do not have. Keys without them share no object for these properties. */
@@ -23,7 +23,7 @@ interface KeyExceptions {
  * Times are stored in seconds, which V8 stores in the field itself. All fields are initialized, so that the shape of
  * the objects does not change.
  */
-export class CachedKey extends KeptRecord {
+export class CachedKey extends CompactRecord {
   /** Whether the last attempt to read the key again failed. Requests then no longer wait for the next attempt. */
   recheckFailed = false;
   /** Second-chance flag for eviction. Only `CachedKeys` uses this field and the next two. */
@@ -35,7 +35,7 @@ export class CachedKey extends KeptRecord {
   private readonly exceptions: KeyExceptions | undefined;
 
   constructor(
-    record: KeptRecord,
+    record: CompactRecord,
     readonly scopeSet: ScopeSet,
     /**
      * Quota subject of the key. Undefined if the plan of the account is not configured. No quota can be decided then.
@@ -129,7 +129,7 @@ export class CachedKeyFactory {
   ): CachedKey {
     const { label, endMs } = calendarOf(record.timeZone, record.billingDay).at(nowMs);
     return new CachedKey(
-      KeptRecord.of(record),
+      CompactRecord.from(record),
       this.currentRules.scopeSets.of(record.scopes),
       this.subject(record, label, previous),
       checkedAtMs,

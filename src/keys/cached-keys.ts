@@ -3,7 +3,7 @@
  * algorithm, in which the use of a key only sets a flag. An exact LRU order would need an update of a list for each
  * use.
  */
-import { KeptRecord, type AccountPart } from './kept-record.js';
+import { CompactRecord, type AccountPart } from './compact-record.js';
 import type { CachedKey } from './cached-key.js';
 
 export class CachedKeys {
@@ -60,7 +60,7 @@ export class CachedKeys {
   /** Returns the account data of the cached keys of an account. Undefined if no key of the account is cached. */
   account(accountId: string): AccountPart | undefined {
     const record = this.accounts.get(accountId)?.record;
-    return record instanceof KeptRecord ? record.account : undefined;
+    return record instanceof CompactRecord ? record.account : undefined;
   }
 
   /** Returns the cached keys of an account in a new array, so that callers can delete keys while they iterate. */

@@ -4,7 +4,7 @@
 import { dirname } from 'node:path';
 import type { SharedDependencies } from '../config/shared-dependencies.js';
 import { SHORTAGES } from '../platform/resources/shortages.js';
-import type { EventSink } from './calls/event-keeper.js';
+import type { EventSink } from './calls/event-recorder.js';
 import { Forwarder } from './calls/forwarder.js';
 
 /** Maximum time for closing backend connections. Short, because all requests have already ended. */

@@ -5,7 +5,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { ClaimTerms, Claimed, KeptResponse, Outcome } from '../../src/idempotency/record.js';
+import type { ClaimTerms, Claimed, StoredResponse, Outcome } from '../../src/idempotency/record.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { describeRecordStores, type RecordStoreUnderTest } from '../support/record-stores.js';
 
@@ -105,7 +105,7 @@ class Model {
     if (record?.owner === owner && record.outcome === undefined) this.records.delete(keyHash);
   }
 
-  read(keyHash: string): KeptResponse | undefined {
+  read(keyHash: string): StoredResponse | undefined {
     return this.at(keyHash)?.outcome?.response;
   }
 

@@ -3,13 +3,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { ClaimTerms, KeptResponse, Outcome } from '../../src/idempotency/record.js';
+import type { ClaimTerms, StoredResponse, Outcome } from '../../src/idempotency/record.js';
 import { describeRecordStores, type RecordStoreUnderTest } from '../support/record-stores.js';
 
 const LEASE_S = 15;
 const KEPT_S = 86_400;
 const BYTES = Buffer.from(Array.from({ length: 65_536 }, (_, at) => at % 256));
-const RESPONSE: KeptResponse = {
+const RESPONSE: StoredResponse = {
   status: 201,
   code: '',
   lines: 'Content-Type: image/png\r\nX-Name: Z\u00fcrich\r\n',

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { makeDataFolder } from '../../stores/database/data-folder.js';
-import { keptSecret } from '../../stores/secrets/kept-secret.js';
+import { readOrCreateSecret } from '../../stores/secrets/secret-file.js';
 
 const SHORTEST_TOKEN = 32;
 
@@ -25,7 +25,7 @@ export function operatorTokenFile(dataDir: string): string {
 export async function operatorToken(dataDir: string, given: string | undefined): Promise<string> {
   if (given !== undefined) return given;
   makeDataFolder(dataDir);
-  return await keptSecret({
+  return await readOrCreateSecret({
     file: operatorTokenFile(dataDir),
     isValid: (text) => text.length >= SHORTEST_TOKEN,
     form: `${SHORTEST_TOKEN} characters or more`,

@@ -7,7 +7,7 @@ import { Injectable, type CallHandler, type ExecutionContext, type NestIntercept
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, of, type Observable } from 'rxjs';
 import { ChangeClaims } from '../../idempotency/change-claims.js';
-import type { ClaimTerms, KeptResponse } from '../../idempotency/record.js';
+import type { ClaimTerms, StoredResponse } from '../../idempotency/record.js';
 import { inProgress } from '../../idempotency/refusals.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { RefusedBody } from '../../platform/problems/refused-body.js';
@@ -64,7 +64,7 @@ function createsResource(context: ExecutionContext): boolean {
  * Returns the stored response of the first request.
  * @throws Problem `idempotency_secret_shown` if that response contained a secret, which is not stored
  */
-function replay({ code, lines, body }: KeptResponse, reply: FastifyReply): unknown {
+function replay({ code, lines, body }: StoredResponse, reply: FastifyReply): unknown {
   const location = /^Location: (.*)\r\n/.exec(lines)?.[1] ?? null;
   if (code !== '') {
     throw new Problem('idempotency_secret_shown', {

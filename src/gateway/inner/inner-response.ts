@@ -56,7 +56,7 @@ export class WholeResponse implements ClientResponse, ResponseCaller, InnerRespo
     this.end(status, lines, isLarger ? bytes.subarray(0, this.mostBytes) : bytes, isLarger);
   }
 
-  takeProblem(problem: Problem): void {
+  receiveProblem(problem: Problem): void {
     this.problem = problem;
     this.end(problem.status, '', EMPTY, false);
   }

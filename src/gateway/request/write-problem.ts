@@ -1,7 +1,7 @@
 /** Writes problem responses (RFC 9457) for all steps and failures, and decides whether the connection stays open. */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../../platform/problems/errors.js';
-import type { KeptResponse } from '../../idempotency/record.js';
+import type { StoredResponse } from '../../idempotency/record.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';
 import { problemBytes } from '../../platform/problems/problem-text.js';
@@ -25,7 +25,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
     return;
   }
   if (exchange.caller !== undefined) {
-    exchange.caller.takeProblem(problem);
+    exchange.caller.receiveProblem(problem);
     return;
   }
   const body = problemBytes(problem, exchange.requestId, pages, exchange.traceId);
@@ -52,7 +52,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
 }
 
 /** Returns a problem in the form in which it is stored, for replays with the same idempotency key. */
-export function problemResponse(problem: Problem, requestId: string, pages: ErrorPages): KeptResponse {
+export function problemResponse(problem: Problem, requestId: string, pages: ErrorPages): StoredResponse {
   const body = problemBytes(problem, requestId, pages);
   const lines = entityLines(body) + linesOf(problem.options.headers ?? []);
   return { status: problem.status, code: problem.code, lines, body: Buffer.from(body, 'latin1') };

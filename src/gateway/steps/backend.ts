@@ -10,7 +10,7 @@ import type { Forwarder } from '../../proxy/calls/forwarder.js';
 import { forwardsLeft, decrementMaxForwards } from '../../proxy/fields/max-forwards.js';
 import { proxyStatusOf, type ProxyStatus } from '../../proxy/calls/proxy-status.js';
 import { backendRequestHeaders } from '../../proxy/fields/request-headers.js';
-import type { ForwardRequest, KeptRequest } from '../../proxy/targets/forward-request.js';
+import type { ForwardRequest, IdempotencyContext } from '../../proxy/targets/forward-request.js';
 import type { KeyClaim } from '../../idempotency/key-claim.js';
 import { problemResponse } from '../request/write-problem.js';
 import { withoutCost } from '../../quota/model/decision.js';
@@ -107,7 +107,7 @@ export class Backend {
       ownCors: this.cors.enabled,
       client: exchange,
     };
-    if (keyed !== undefined) forward.kept = this.keptOf(exchange, keyed);
+    if (keyed !== undefined) forward.idempotency = this.idempotencyContext(exchange, keyed);
     try {
       const head = operation.isWebSocket === true ? upgradeHead(message) : undefined;
       if (head === undefined) this.forwarder.forward(forward);
@@ -117,7 +117,7 @@ export class Backend {
     }
   }
 
-  private keptOf({ requestId }: Exchange, claim: KeyClaim): KeptRequest {
+  private idempotencyContext({ requestId }: Exchange, claim: KeyClaim): IdempotencyContext {
     return { claim, problemResponse: (problem) => problemResponse(problem, requestId, this.errorPages) };
   }
 

@@ -5,7 +5,7 @@
 import { createHash, hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Replay } from '../../idempotency/key-claim.js';
-import type { KeptResponse } from '../../idempotency/record.js';
+import type { StoredResponse } from '../../idempotency/record.js';
 import { inProgress, MISMATCH } from '../../idempotency/refusals.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 import { METRICS } from '../../platform/metrics.js';
@@ -75,7 +75,7 @@ async function bodyHashOf(exchange: Exchange, { maxBodyBytes, idleTimeoutMs }: U
   return digest.digest('base64url');
 }
 
-function writeStored(exchange: Exchange, { status, code, lines, body }: KeptResponse): void {
+function writeStored(exchange: Exchange, { status, code, lines, body }: StoredResponse): void {
   const { response, dateLine } = exchange;
   exchange.problemCode = code;
   exchange.bytesOut = body.length;

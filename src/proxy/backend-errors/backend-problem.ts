@@ -33,7 +33,7 @@ const BACKEND_CODES: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** Header fields of an error response that the gateway passes to the client; `www-authenticate` only with a 401. */
-const KEPT_FIELDS = [
+const PASSED_FIELDS = [
   'retry-after',
   'allow',
   'www-authenticate',
@@ -70,7 +70,7 @@ export function backendProblem(response: BackendResponse, authenticates: boolean
   const meaning: ErrorMeaning = readErrorBody(response.headers['content-type'], response.body, errors);
   return new Problem(clientCode(status, meaning), {
     status,
-    headers: keptFields(response.headers, status),
+    headers: selectFields(response.headers, status),
     ...upgradeOf(response),
     ...(meaning.detail === undefined ? {} : { detail: meaning.detail }),
     ...(meaning.errors === undefined ? {} : { errors: meaning.errors }),
@@ -105,23 +105,23 @@ function serverProblem(response: BackendResponse): Problem {
       code === 'backend_unavailable'
         ? 'The service behind this API is temporarily unavailable. Try again later.'
         : 'The service behind this API failed. Include the request ID when you report it.',
-    headers: keptFields(response.headers, response.status),
+    headers: selectFields(response.headers, response.status),
   });
 }
 
-function keptFields(headers: Readonly<IncomingHttpHeaders>, status: number): string[] {
+function selectFields(headers: Readonly<IncomingHttpHeaders>, status: number): string[] {
   const kept: string[] = [];
-  for (const name of KEPT_FIELDS) {
+  for (const name of PASSED_FIELDS) {
     const value = headers[name];
     if (value === undefined || (name === 'www-authenticate' && status !== 401)) continue;
     if (name !== 'retry-after') kept.push(name, String(value));
-    else keepRetryAfter(kept, String(value), headers.date);
+    else addRetryAfter(kept, String(value), headers.date);
   }
   return kept;
 }
 
 /** Adds `Retry-After` to `kept` if the value can be parsed and does not exceed `LONGEST_WAIT_MS`. */
-function keepRetryAfter(kept: string[], retryAfter: string, date: string | undefined): void {
+function addRetryAfter(kept: string[], retryAfter: string, date: string | undefined): void {
   const seconds = waitSecondsOf(retryAfter, date);
   if (seconds !== undefined) kept.push('retry-after', String(seconds));
 }

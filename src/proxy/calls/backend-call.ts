@@ -227,7 +227,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
 
   /** Releases the slot at the target and records the outcome. No effect if the slot was already released. */
   protected leaveTarget(outcome: UpstreamOutcome): void {
-    // A retry that found no other target, or `beginKeeping`, has already released the slot.
+    // A retry that found no other target, or `beginRecording`, has already released the slot.
     if (this.endpoint === undefined) return;
     const durationMs = performance.now() - this.startedMs;
     const { client } = this.request;

@@ -18,11 +18,11 @@ import type { LiveCall } from '../targets/pending-call.js';
 import { targetStates, type TargetStatus } from '../targets/target-status.js';
 import { HttpCall } from './http-call.js';
 import { WebSocketCall } from './websocket-call.js';
-import { EventKeeper, type EventSink } from './event-keeper.js';
+import { EventRecorder, type EventSink } from './event-recorder.js';
 import { CallerSink } from './caller-sink.js';
 import { ClientSink } from './client-sink.js';
-import { StoringSink, type ResponseStore } from './kept-sink.js';
-import { ResponseRecorder } from './response-recorder.js';
+import { RecorderSink, type ResponseRecorder } from './recorder-sink.js';
+import { IdempotencyRecorder } from './idempotency-recorder.js';
 import { Upstream, type UpstreamOptions } from '../targets/upstream.js';
 
 /** Matches a path that begins with a slash and contains no spaces, line breaks, or characters beyond Latin-1. */
@@ -116,20 +116,20 @@ export class Forwarder implements ReadsGauges {
     const { message } = request;
     refuseUnsafe(message.method ?? '', request.path);
     refuseTooLarge(message, upstream.config.maxBodyBytes);
-    const { operation, kept, client } = request;
+    const { operation, idempotency, client } = request;
     const { emits } = operation;
     const sink = client.caller === undefined ? new ClientSink() : new CallerSink(client.caller.mostBytes);
-    if (emits === undefined && kept === undefined) {
+    if (emits === undefined && idempotency === undefined) {
       new HttpCall(upstream, request, this.deadlines, sink).start();
       return;
     }
     const { events } = this.options;
-    const keepers: ResponseStore[] = [];
+    const recorders: ResponseRecorder[] = [];
     // Store the event before the response. A stored response is replayed without emitting an event.
-    if (emits !== undefined && events !== undefined) keepers.push(new EventKeeper(request, emits, events));
-    const recorder = kept === undefined ? undefined : new ResponseRecorder(kept);
-    if (recorder !== undefined) keepers.push(recorder);
-    const call = new HttpCall(upstream, request, this.deadlines, new StoringSink(keepers, sink), recorder);
+    if (emits !== undefined && events !== undefined) recorders.push(new EventRecorder(request, emits, events));
+    const recorder = idempotency === undefined ? undefined : new IdempotencyRecorder(idempotency);
+    if (recorder !== undefined) recorders.push(recorder);
+    const call = new HttpCall(upstream, request, this.deadlines, new RecorderSink(recorders, sink), recorder);
     if (recorder === undefined) call.start();
     else recorder.start(call);
   }

@@ -21,7 +21,7 @@ import { CallState } from './call-state.js';
 import { ErrorResponse } from './error-response.js';
 import { MAX_INTERIM_RESPONSES, passInterimResponse } from './interim-responses.js';
 import { bodyOf, hasBody, peerError, RequestBody } from './request-body.js';
-import type { ResponseRecorder } from './response-recorder.js';
+import type { IdempotencyRecorder } from './idempotency-recorder.js';
 import type { RespondingCall, ResponseSink } from './response-sink.js';
 
 /** Time limit for the response to a probe of an ejected target if another target could take over. */
@@ -40,9 +40,9 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   private isUploading = false;
   /** Whether the complete request was sent. The backend may then have carried out the request. */
   private wasSentWhole = false;
-  /** Whether keepers are storing the response. Errors of the backend connection are then ignored. */
-  private isBeingKept = false;
-  /** Whether the client has disconnected while keepers still need the response. */
+  /** Whether recorders are storing the response. Errors of the backend connection are then ignored. */
+  private isRecording = false;
+  /** Whether the client has disconnected while recorders still need the response. */
   isClientGone = false;
   /** The error response that is being read, in state `Failing`. */
   private errorResponse: ErrorResponse | undefined;
@@ -53,7 +53,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     request: ForwardRequest,
     deadlines: Deadlines,
     private readonly sink: ResponseSink,
-    private readonly recorder?: ResponseRecorder,
+    private readonly recorder?: IdempotencyRecorder,
   ) {
     super(upstream, request, deadlines);
     const { message } = request;
@@ -218,9 +218,11 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     else this.respondWith(this.errorResponse);
   }
 
-  /** Handles a failure of the connection. Ignores the failure after an abort, and while keepers store the response. */
+  /**
+   * Handles a failure of the connection. Ignores the failure after an abort, and while recorders store the response.
+   */
   onError(error: Error): void {
-    if (this.state < CallState.Aborting && !this.isBeingKept) this.handleFailure(error, this.state, false);
+    if (this.state < CallState.Aborting && !this.isRecording) this.handleFailure(error, this.state, false);
   }
 
   /** Whether a successful response ended before the complete request body was sent. */
@@ -273,14 +275,14 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
   }
 
-  beginKeeping(): void {
+  beginRecording(): void {
     this.leaveTarget('answered');
     this.deadlineMs = Infinity;
-    this.isBeingKept = true;
+    this.isRecording = true;
   }
 
-  endKeeping(): boolean {
-    this.isBeingKept = false;
+  endRecording(): boolean {
+    this.isRecording = false;
     if (this.state >= CallState.Aborting) return false;
     if (this.isClientGone) this.finish();
     return !this.isClientGone;
@@ -290,7 +292,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     super.onClose();
   }
 
-  /** Aborts the call after the client has disconnected. If keepers may need the response, the call continues. */
+  /** Aborts the call after the client has disconnected. If recorders may need the response, the call continues. */
   override onClose(): void {
     if (this.isClientGone) return;
     if (!this.outlivesClient) {
@@ -333,11 +335,11 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     if (response.isTooLarge) this.dropRest();
   }
 
-  private recordError(recorder: ResponseRecorder, problem: Problem): void {
+  private recordError(recorder: IdempotencyRecorder, problem: Problem): void {
     this.recordRefusal();
-    this.beginKeeping();
-    recorder.keepError(this, withoutAutomaticRetry(problem, this.method), (reported) => {
-      if (this.endKeeping()) this.endRefused(reported);
+    this.beginRecording();
+    recorder.storeError(this, withoutAutomaticRetry(problem, this.method), (reported) => {
+      if (this.endRecording()) this.endRefused(reported);
     });
   }
 

@@ -1,6 +1,6 @@
 /**
  * Defines how a call passes its response to a sink. `ClientSink` writes to the client's connection, and `CallerSink` to
- * a caller in this process. `StoringSink` lets keepers store the response before one of these sinks delivers the
+ * a caller in this process. `RecorderSink` lets recorders store the response before one of these sinks delivers the
  * response.
  */
 import type { ResponseHead } from '../../http/backend/response-head.js';
@@ -16,7 +16,7 @@ export interface RespondingCall {
   readonly status: number;
   /** Whether the whole request body has been received. */
   readonly isBodyWhole: boolean;
-  /** Whether the client has disconnected while keepers still need the response. */
+  /** Whether the client has disconnected while recorders still need the response. */
   readonly isClientGone: boolean;
   /**
    * Reports whether the sink may stream the response. If the API key was revoked, aborts the call and returns false.
@@ -31,11 +31,11 @@ export interface RespondingCall {
   finish(): void;
   /** Closes the backend connection instead of reading the rest of the response. */
   dropRest(): void;
-  /** Releases the target and clears the deadline. Call this before keepers store the response. */
-  beginKeeping(): void;
-  /** Records that keepers have stored the response. Reports whether the client can still receive the response. */
-  endKeeping(): boolean;
-  /** Aborts a call whose client has disconnected, because no keeper needs the response. */
+  /** Releases the target and clears the deadline. Call this before recorders store the response. */
+  beginRecording(): void;
+  /** Records that recorders have stored the response. Reports whether the client can still receive the response. */
+  endRecording(): boolean;
+  /** Aborts a call whose client has disconnected, because no recorder needs the response. */
   abandon(): void;
   onError(error: Error): void;
 }
@@ -47,7 +47,7 @@ export interface ResponseSink {
    * the deadline.
    */
   readonly deliversOnlyComplete: boolean;
-  /** Whether keepers may need the response even if the client disconnects. */
+  /** Whether recorders may need the response even if the client disconnects. */
   readonly outlivesClient: boolean;
   /**
    * Starts the response.

@@ -1,7 +1,7 @@
 /** Types that the forwarder shares with its callers: requests, and the state that the forwarder reports back. */
 import type { Operation } from '../../config/model/schema.js';
 import type { KeyClaim } from '../../idempotency/key-claim.js';
-import type { KeptResponse } from '../../idempotency/record.js';
+import type { StoredResponse } from '../../idempotency/record.js';
 import type { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
 
@@ -21,14 +21,14 @@ export interface ForwardRequest {
   readonly ownCors: boolean;
   readonly client: ForwardClient;
   /** Set for requests with an `Idempotency-Key`. */
-  kept?: KeptRequest;
+  idempotency?: IdempotencyContext;
 }
 
-/** KeptRequest contains the claim of a request with an `Idempotency-Key`, and formats responses to store. */
-export interface KeptRequest {
+/** IdempotencyContext contains the claim of a request with an `Idempotency-Key`, and formats responses to store. */
+export interface IdempotencyContext {
   readonly claim: KeyClaim;
   /** Returns the response that the client receives for a problem, in the format of the store. */
-  problemResponse(problem: Problem): KeptResponse;
+  problemResponse(problem: Problem): StoredResponse;
 }
 
 /** ResponseCaller is a caller in this process, such as an MCP tool call, that receives complete responses. */
@@ -36,7 +36,7 @@ export interface ResponseCaller {
   /** Maximum body size in bytes. Larger bodies are truncated. */
   readonly mostBytes: number;
   /** Receives the problem of a call that ended without a response. */
-  takeProblem(problem: Problem): void;
+  receiveProblem(problem: Problem): void;
 }
 
 /** State shared by the forwarder and the owner of the client's connection. */

@@ -1,7 +1,7 @@
 /** Provides the key that encrypts secrets in the database, from the environment or the data folder. */
 import { join } from 'node:path';
 import { makeDataFolder } from '../database/data-folder.js';
-import { keptSecret } from './kept-secret.js';
+import { readOrCreateSecret } from './secret-file.js';
 import { newSecretsKey, parseSecretsKey, SecretBox } from './secret-box.js';
 
 /** Returns the path of the key file. The file is used only if the environment contains no key. */
@@ -31,7 +31,7 @@ export async function openSecretBox(
 
 async function readOrCreateKey(dataDir: string): Promise<string> {
   makeDataFolder(dataDir);
-  return await keptSecret({
+  return await readOrCreateSecret({
     file: secretsKeyFile(dataDir),
     isValid: (text) => parseSecretsKey(text) !== null,
     form: 'a key of 32 bytes in base64',

@@ -5,7 +5,7 @@
 import { resolveReference } from '../../openapi/openapi-references.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { upgradeSchema } from '../../openapi/openapi-upgrade.js';
-import { keptKeywords, type SchemaUse } from './schema-keywords.js';
+import { selectKeywords, type SchemaUse } from './schema-keywords.js';
 
 /** Maximum number of schemas that a converted schema may contain. */
 const MAX_SCHEMAS = 2_000;
@@ -196,7 +196,7 @@ class Conversion {
   }
 
   private convertPlain(schema: JsonObject, enclosing: EnclosingReference | undefined, depth: number): JsonObject {
-    const kept = keptKeywords(schema, this.use);
+    const kept = selectKeywords(schema, this.use);
     if (depth >= this.depth) return outline(kept);
     const convertNested = (value: unknown): unknown => this.convertAny(value, enclosing, depth + 1);
     const { required: _, ...rest } = kept;

@@ -70,7 +70,7 @@ const OUTPUT = table({ type, description: (value) => words(value, MAX_OUTPUT_DES
 ]);
 
 /** Returns a schema with only the supported keywords, in the original order. Nested schemas stay unchanged. */
-export function keptKeywords(schemaObject: JsonObject, use: SchemaUse): JsonObject {
+export function selectKeywords(schemaObject: JsonObject, use: SchemaUse): JsonObject {
   const keeps = use === 'input' ? INPUT : OUTPUT;
   const kept: Record<string, unknown> = {};
   const converted = withExample(use === 'output' ? withAlternatives(schemaObject) : schemaObject);

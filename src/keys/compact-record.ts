@@ -16,7 +16,7 @@ export type KeyPart = Pick<
   'keyStatus' | 'environment' | 'scopes' | 'expiresAt' | 'rotatedOut' | 'allowedIps' | 'limitChanges'
 >;
 
-export class KeptRecord implements ApiKeyRecord {
+export class CompactRecord implements ApiKeyRecord {
   constructor(
     readonly hash: string,
     readonly keyId: string,
@@ -24,11 +24,11 @@ export class KeptRecord implements ApiKeyRecord {
     readonly key: KeyPart,
   ) {}
 
-  /** Converts a record. The result shares no parts with other records. To share parts, use `RecordKeeper`. */
-  static of(record: ApiKeyRecord): KeptRecord {
-    return record instanceof KeptRecord
+  /** Converts a record. The result shares no parts with other records. To share parts, use `RecordCompactor`. */
+  static from(record: ApiKeyRecord): CompactRecord {
+    return record instanceof CompactRecord
       ? record
-      : new KeptRecord(record.hash, record.keyId, accountPart(record), keyPart(record));
+      : new CompactRecord(record.hash, record.keyId, accountPart(record), keyPart(record));
   }
 
   get accountId(): string {
@@ -80,7 +80,7 @@ export class KeptRecord implements ApiKeyRecord {
   }
 }
 
-export class RecordKeeper {
+export class RecordCompactor {
   /** Key parts by environment and scopes. The size is limited, because every key could have different scopes. */
   private readonly usual = new InternTable<KeyPart>();
 
@@ -88,9 +88,9 @@ export class RecordKeeper {
    * Converts a record. The result shares its parts with other records if they are equal.
    * @param account the part of another key of the same account, or undefined if no key of the account is cached.
    */
-  keep(record: ApiKeyRecord, account: AccountPart | undefined): KeptRecord {
+  compactRecord(record: ApiKeyRecord, account: AccountPart | undefined): CompactRecord {
     const part = account !== undefined && areSameAccounts(account, record) ? account : accountPart(record);
-    return new KeptRecord(record.hash, record.keyId, part, this.keyPart(record));
+    return new CompactRecord(record.hash, record.keyId, part, this.keyPart(record));
   }
 
   private keyPart(record: ApiKeyRecord): KeyPart {

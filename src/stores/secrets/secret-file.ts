@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const READ_ATTEMPTS = 10;
 const READ_PAUSE_MS = 20;
 
-export interface KeptSecret {
+export interface SecretFile {
   /** Path of the file. Its folder must exist. */
   readonly file: string;
   /** Reports whether a text is a valid secret. Must return false for an empty text, which a power failure can leave. */
@@ -24,7 +24,7 @@ export interface KeptSecret {
  * Reads the secret, or creates it if there is no file. Rejects if the file cannot be written or has an invalid text.
  * Replacing that text could make everything unusable that was encrypted or signed with it.
  */
-export async function keptSecret({ file, isValid, form, create }: KeptSecret): Promise<string> {
+export async function readOrCreateSecret({ file, isValid, form, create }: SecretFile): Promise<string> {
   const read = async (): Promise<string | undefined> => {
     const text = (await readFile(file, 'utf8').catch(() => '')).trim();
     return isValid(text) ? text : undefined;

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { keyRecord } from '../../test/support/key-records.js';
 import { NO_LIMIT_CHANGES } from '../quota/model/effective-limits.js';
 import type { ApiKeyRecord } from './api-key.js';
-import { RecordKeeper, type KeptRecord } from './kept-record.js';
+import { RecordCompactor, type CompactRecord } from './compact-record.js';
 
 const FIELDS = keyRecord();
 
@@ -24,17 +24,17 @@ const OTHERS: readonly Partial<ApiKeyRecord>[] = [
   { limitChanges: { ...NO_LIMIT_CHANGES, keyLimits: { minute: 1 } } },
 ];
 
-function fieldsOf(kept: KeptRecord): ApiKeyRecord {
+function fieldsOf(compact: CompactRecord): ApiKeyRecord {
   const names = Object.keys(FIELDS) as (keyof ApiKeyRecord)[];
-  return Object.fromEntries(names.map((name) => [name, kept[name]])) as unknown as ApiKeyRecord;
+  return Object.fromEntries(names.map((name) => [name, compact[name]])) as unknown as ApiKeyRecord;
 }
 
-describe('a kept record', () => {
+describe('a compact record', () => {
   it.each(OTHERS)('is not confused with another that differs in %j', (difference) => {
-    const keeper = new RecordKeeper();
-    const first = keeper.keep(FIELDS, undefined);
+    const compactor = new RecordCompactor();
+    const first = compactor.compactRecord(FIELDS, undefined);
     const other = { ...FIELDS, ...difference };
-    const second = keeper.keep(other, first.account);
+    const second = compactor.compactRecord(other, first.account);
     expect([fieldsOf(first), fieldsOf(second)]).toEqual([FIELDS, other]);
   });
 
@@ -43,8 +43,8 @@ describe('a kept record', () => {
   });
 
   it('shares its account with a key of the same account', () => {
-    const keeper = new RecordKeeper();
-    const { account } = keeper.keep(FIELDS, undefined);
-    expect(keeper.keep({ ...FIELDS, hash: 'b', scopes: ['*'] }, account).account).toBe(account);
+    const compactor = new RecordCompactor();
+    const { account } = compactor.compactRecord(FIELDS, undefined);
+    expect(compactor.compactRecord({ ...FIELDS, hash: 'b', scopes: ['*'] }, account).account).toBe(account);
   });
 });

@@ -7,7 +7,7 @@ const NOT_STORED: ReadonlySet<string> = new Set(['date', 'idempotent-replayed', 
  * Returns the header lines to store, in the original order.
  * @param lines header lines, each with its CRLF.
  */
-export function keptLines(lines: string): string {
+export function selectStoredLines(lines: string): string {
   let kept = '';
   for (let at = 0, next = 0; at < lines.length; at = next) {
     next = lines.indexOf('\n', at) + 1;

@@ -6,11 +6,11 @@
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { outcomeOfStatus } from '../../idempotency/outcome-of-status.js';
 import type { KeyClaim } from '../../idempotency/key-claim.js';
-import { keptLines } from '../../idempotency/kept-fields.js';
+import { selectStoredLines } from '../../idempotency/stored-lines.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { passedFields } from '../fields/response-headers.js';
-import type { KeptRequest } from '../targets/forward-request.js';
-import { MAX_KEPT_BYTES, type ResponseStore } from './kept-sink.js';
+import type { IdempotencyContext } from '../targets/forward-request.js';
+import { MAX_RECORDED_BYTES, type ResponseRecorder } from './recorder-sink.js';
 import { withLength, type RespondingCall } from './response-sink.js';
 
 /** Header field that tells the client that a retry will not replay this response. */
@@ -29,15 +29,15 @@ const STREAM_TYPE = new RegExp(
   'i',
 );
 
-export class ResponseRecorder implements ResponseStore {
+export class IdempotencyRecorder implements ResponseRecorder {
   private readonly claim: KeyClaim;
   /** Field lines to store, each with its CRLF. */
   private lines = '';
   /** Whether the backend sent no `Content-Length`. */
   private isUnsized = false;
 
-  constructor(private readonly kept: KeptRequest) {
-    this.claim = kept.claim;
+  constructor(private readonly context: IdempotencyContext) {
+    this.claim = context.claim;
   }
 
   /** Starts the call. From then on, the call must end the claim. @throws Problem if the call cannot start. */
@@ -53,26 +53,26 @@ export class ResponseRecorder implements ResponseStore {
 
   /** Adds a piece of the request body to the request's digest. */
   addBody(piece: Buffer): void {
-    this.claim.takeBody(piece);
+    this.claim.digestBody(piece);
   }
 
-  wants(call: RespondingCall, { lines, framing, contentLength }: ResponseHead): boolean {
+  wantsResponse(call: RespondingCall, { lines, framing, contentLength }: ResponseHead): boolean {
     if (framing !== Framing.Length && STREAM_TYPE.test(lines)) return false;
     const { basePath, ownCors } = call.request;
     const references = call.endpoint?.references(basePath);
-    this.lines = keptLines(passedFields(lines, { ownCors, references }).lines);
+    this.lines = selectStoredLines(passedFields(lines, { ownCors, references }).lines);
     this.isUnsized = framing === Framing.Chunked || framing === Framing.Close;
-    return contentLength <= MAX_KEPT_BYTES;
+    return contentLength <= MAX_RECORDED_BYTES;
   }
 
-  decline({ status, isBodyWhole }: RespondingCall): string {
+  skipResponse({ status, isBodyWhole }: RespondingCall): string {
     if (!this.claim.isOpen) return '';
     // The backend carried out the request. Only this fact is stored, so a retry cannot replay the response.
     this.claim.end(status, isBodyWhole, undefined);
     return NOT_STORED_LINE;
   }
 
-  store({ status, isBodyWhole }: RespondingCall, body: Buffer, done: (lines: string) => void): void {
+  storeResponse({ status, isBodyWhole }: RespondingCall, body: Buffer, done: (lines: string) => void): void {
     const lines = withLength(this.lines, body.length, this.isUnsized);
     this.claim.end(status, isBodyWhole, { status, code: '', lines, body }, (isStored) =>
       done(isStored ? '' : NOT_STORED_LINE),
@@ -92,8 +92,8 @@ export class ResponseRecorder implements ResponseStore {
   }
 
   /** Stores the problem. Calls `done` with the problem to send to the client. */
-  keepError({ status }: RespondingCall, problem: Problem, done: (problem: Problem) => void): void {
-    this.claim.end(status, true, this.kept.problemResponse(problem), (isStored) =>
+  storeError({ status }: RespondingCall, problem: Problem, done: (problem: Problem) => void): void {
+    this.claim.end(status, true, this.context.problemResponse(problem), (isStored) =>
       done(isStored ? problem : notStored(problem)),
     );
   }

@@ -1,6 +1,6 @@
 /** Selection of the header lines that are stored. */
 import { expect, it } from '@jest/globals';
-import { keptLines } from './kept-fields.js';
+import { selectStoredLines } from './stored-lines.js';
 
 const linesOf = (...lines: string[]): string => lines.map((line) => `${line}\r\n`).join('');
 
@@ -18,7 +18,7 @@ it('keeps all lines except those of a single response, unchanged and in order', 
     'X-Date: y',
     'X-Empty:',
   ];
-  const kept = keptLines(linesOf(type, date, one, replayed, two, stored, name, other, empty));
+  const kept = selectStoredLines(linesOf(type, date, one, replayed, two, stored, name, other, empty));
   expect(kept).toBe(linesOf(type, one, two, name, other, empty));
-  expect(keptLines('')).toBe('');
+  expect(selectStoredLines('')).toBe('');
 });

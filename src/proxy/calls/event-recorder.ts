@@ -7,7 +7,7 @@ import { isExactNumber, parseExact, toWellFormedJson } from '../../platform/json
 import type { ResponseHead } from '../../http/backend/response-head.js';
 import { errorText as bodyText } from '../backend-errors/error-encoding.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
-import { MAX_KEPT_BYTES, type ResponseStore } from './kept-sink.js';
+import { MAX_RECORDED_BYTES, type ResponseRecorder } from './recorder-sink.js';
 import type { RespondingCall } from './response-sink.js';
 
 // Both patterns search field lines that end with CRLF.
@@ -34,10 +34,10 @@ export interface EventSink {
   recordUnusable(operationId: string, reason: UnusableReason): void;
 }
 
-/** EventKeeper turns one response into an event. */
-export class EventKeeper implements ResponseStore {
+/** EventRecorder turns one response into an event. */
+export class EventRecorder implements ResponseRecorder {
   private contentEncoding: string | undefined;
-  /** Reason that `decline` reports; undefined if the response need not become an event. */
+  /** Reason that `skipResponse` reports; undefined if the response need not become an event. */
   private unusableReason: UnusableReason | undefined;
 
   constructor(
@@ -46,7 +46,7 @@ export class EventKeeper implements ResponseStore {
     private readonly events: EventSink,
   ) {}
 
-  wants(_call: RespondingCall, { status, lines }: ResponseHead): boolean {
+  wantsResponse(_call: RespondingCall, { status, lines }: ResponseHead): boolean {
     if (status < 200 || status >= 300) return false;
     this.contentEncoding = CONTENT_ENCODING.exec(lines)?.[1];
     const isEvent = JSON_TYPE.test(lines);
@@ -54,12 +54,12 @@ export class EventKeeper implements ResponseStore {
     return isEvent;
   }
 
-  decline(): string {
+  skipResponse(): string {
     if (this.unusableReason !== undefined) this.recordUnusable(this.unusableReason);
     return '';
   }
 
-  store(_call: RespondingCall, body: Buffer, done: (lines: string) => void): void {
+  storeResponse(_call: RespondingCall, body: Buffer, done: (lines: string) => void): void {
     const event = this.eventOf(body);
     if (typeof event !== 'string') {
       this.events.add(event, () => done(''));
@@ -73,7 +73,7 @@ export class EventKeeper implements ResponseStore {
   private eventOf(body: Buffer): EmittedEvent | UnusableReason {
     const { contentEncoding } = this;
     // JSON is UTF-8 (RFC 8259 section 8.1), whatever `charset` says. The limit also applies after decompression.
-    const decoded = bodyText(body, contentEncoding, undefined, MAX_KEPT_BYTES, true);
+    const decoded = bodyText(body, contentEncoding, undefined, MAX_RECORDED_BYTES, true);
     if (decoded === undefined) return 'not_json';
     // Strict webhook receivers reject unpaired surrogates. Repeated failures would disable their endpoint.
     const text = toWellFormedJson(decoded);

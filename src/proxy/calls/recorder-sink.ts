@@ -1,6 +1,6 @@
 /**
- * Stores a response before another sink delivers it to the client. A keeper is a `ResponseStore`: one for idempotency
- * keys, and one for events. A response that no keeper wants, or that is too large, streams to the other
+ * Stores a response before another sink delivers it to the client. A recorder is a `ResponseRecorder`: one for
+ * idempotency keys, and one for events. A response that no recorder wants, or that is too large, streams to the other
  * sink.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
@@ -8,37 +8,37 @@ import { HeldBody } from './held-body.js';
 import { responseHead } from './response-head.js';
 import { withLength, type RespondingCall, type ResponseSink } from './response-sink.js';
 
-/** Maximum size of a body that keepers can store. */
-export const MAX_KEPT_BYTES = 64 * 1_024;
+/** Maximum size of a body that recorders can store. */
+export const MAX_RECORDED_BYTES = 64 * 1_024;
 
 /**
- * ResponseStore stores the responses that it wants. The strings that `decline` returns, and that `store` passes to
- * `done`, are extra field lines for the client. Each line has its CRLF.
+ * ResponseRecorder stores the responses that it wants. The strings that `skipResponse` returns, and that
+ * `storeResponse` passes to `done`, are extra field lines for the client. Each line has its CRLF.
  */
-export interface ResponseStore {
-  /** Reports whether the keeper wants to store the response with this head. */
-  wants(call: RespondingCall, head: ResponseHead): boolean;
-  /** Handles a response that the keeper does not want, or that is too large. Returns extra field lines. */
-  decline(call: RespondingCall): string;
+export interface ResponseRecorder {
+  /** Reports whether the recorder wants to store the response with this head. */
+  wantsResponse(call: RespondingCall, head: ResponseHead): boolean;
+  /** Handles a response that the recorder does not want, or that is too large. Returns extra field lines. */
+  skipResponse(call: RespondingCall): string;
   /** Stores the response. Calls `done` once with extra field lines, synchronously or later. Never throws. */
-  store(call: RespondingCall, body: Buffer, done: (lines: string) => void): void;
+  storeResponse(call: RespondingCall, body: Buffer, done: (lines: string) => void): void;
 }
 
-export class StoringSink implements ResponseSink {
-  /** Keepers that want the response, in their order. */
-  private wanting: ResponseStore[] = [];
+export class RecorderSink implements ResponseSink {
+  /** Recorders that want the response, in their order. */
+  private interested: ResponseRecorder[] = [];
   /** Field lines for the client, each with its CRLF. */
   private lines = '';
   private head: ResponseHead | undefined;
   private call: RespondingCall | undefined;
-  /** Body that is held for the keepers; undefined if no keeper stores the response. */
+  /** Body that is held for the recorders; undefined if no recorder stores the response. */
   private held: HeldBody | undefined;
   /** Whether `next` receives the response directly. */
   private isPassedOn = false;
 
   /** @param next sink that delivers the response. */
   constructor(
-    private readonly keepers: readonly ResponseStore[],
+    private readonly recorders: readonly ResponseRecorder[],
     private readonly next: ResponseSink,
   ) {}
 
@@ -54,11 +54,11 @@ export class StoringSink implements ResponseSink {
     this.call = call;
     this.head = head;
     let extraLines = '';
-    for (const keeper of this.keepers) {
-      if (keeper.wants(call, head)) this.wanting.push(keeper);
-      else extraLines += keeper.decline(call);
+    for (const recorder of this.recorders) {
+      if (recorder.wantsResponse(call, head)) this.interested.push(recorder);
+      else extraLines += recorder.skipResponse(call);
     }
-    const isWanted = this.wanting.length > 0;
+    const isWanted = this.interested.length > 0;
     const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
     const mayStream = !isWanted && !this.deliversOnlyComplete;
     this.lines = responseHead(call.request, head.lines, call.endpoint, isUnsized && mayStream) + extraLines;
@@ -73,13 +73,13 @@ export class StoringSink implements ResponseSink {
 
   addPiece(piece: Buffer): void {
     const { call, head, held } = this;
-    if (held !== undefined && !held.isLargerThan(MAX_KEPT_BYTES, piece.length)) {
+    if (held !== undefined && !held.isLargerThan(MAX_RECORDED_BYTES, piece.length)) {
       held.add(Buffer.from(piece));
       return;
     }
     if (held !== undefined && call !== undefined && head !== undefined) {
       this.held = undefined;
-      for (const keeper of this.wanting) this.lines += keeper.decline(call);
+      for (const recorder of this.interested) this.lines += recorder.skipResponse(call);
       this.passOn(call, head);
       if (call.isClientGone) return;
       for (const each of held.pieces) this.next.addPiece(each);
@@ -101,7 +101,7 @@ export class StoringSink implements ResponseSink {
     const body = Buffer.from(held.whole);
     const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
     this.lines = withLength(this.lines, body.length, isUnsized);
-    call.beginKeeping();
+    call.beginRecording();
     this.storeFrom(0, call, body);
   }
 
@@ -116,19 +116,19 @@ export class StoringSink implements ResponseSink {
   }
 
   private storeFrom(index: number, call: RespondingCall, body: Buffer): void {
-    const keeper = this.wanting[index];
-    if (keeper === undefined) {
-      this.deliverKept(call, body);
+    const recorder = this.interested[index];
+    if (recorder === undefined) {
+      this.deliverRecorded(call, body);
       return;
     }
-    keeper.store(call, body, (lines) => {
+    recorder.storeResponse(call, body, (lines) => {
       this.lines += lines;
       this.storeFrom(index + 1, call, body);
     });
   }
 
-  private deliverKept(call: RespondingCall, body: Buffer): void {
-    if (!call.endKeeping()) return;
+  private deliverRecorded(call: RespondingCall, body: Buffer): void {
+    if (!call.endRecording()) return;
     try {
       this.next.deliver(call, this.lines, body);
     } catch (error) {
