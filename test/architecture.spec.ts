@@ -36,7 +36,7 @@ const PARSE_OWN_JSON = [
   'src/members/open-credentials.ts',
   'src/members/sessions.ts',
   'src/members/sign-in/passkeys.ts',
-  'src/members/sign-in/steps.ts',
+  'src/members/sign-in/sign-in-steps.ts',
   'src/nodes/node-status.ts',
   'src/authorization/clients/oauth-objects.ts',
   'src/platform/version.ts',

@@ -61,7 +61,7 @@ const { startRedis } = await import('./support/redis.ts');
 const { startPostgres } = await import('./support/postgres.ts');
 const { countReasons } = await import('./support/skipped.ts');
 const { inWords } = await import('./support/progress.ts');
-const { summarise } = await import('./support/run-summary.ts');
+const { summarize } = await import('./support/run-summary.ts');
 const { affectedSpecs, changedFiles } = await import('./support/affected.ts');
 
 function installWhatIsMissing() {
@@ -232,7 +232,7 @@ try {
     saySkipped(run);
     console.error(`It took ${inWords(performance.now() - startedAtMs)}.`);
     const quarantine = JSON.parse(readFileSync(join(ROOT, 'test/quarantine.json'), 'utf8'));
-    outcome = summarise(run, { files, quarantine });
+    outcome = summarize(run, { files, quarantine });
     sayFailed(run, outcome.quarantined);
     for (const file of outcome.withoutResult) console.error(`No result of ${relative(ROOT, file)}.`);
     for (const { file, test, reason } of outcome.quarantined)

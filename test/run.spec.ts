@@ -4,7 +4,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { spawnOwned, temporaryFolder } from './support/processes.js';
 import { inWords, progressLine } from './support/progress.js';
-import { MAX_QUARANTINED, summarise, type JestRun, type Quarantined } from './support/run-summary.js';
+import { MAX_QUARANTINED, summarize, type JestRun, type Quarantined } from './support/run-summary.js';
 import { affectedSpecs } from './support/affected.js';
 
 /** Runs `test/run.mjs` without servers on the PATH and without permission to install any. */
@@ -131,13 +131,13 @@ describe('the summary line', () => {
       quarantine: Array.from({ length: MAX_QUARANTINED + 1 }, (_, index) => inQuarantine('c', `test ${index}`)),
     },
   ])('when $what: $line', ({ line, run, ...options }) => {
-    const summary = summarise(run, options);
+    const summary = summarize(run, options);
     expect(summary.line).toBe(line);
     expect(summary.exitCode).toBe(line.includes(' 0 failed') ? 0 : 1);
   });
 
   it('comes with the names of files without a result', () => {
-    expect(summarise(GOOD, { files: FILES }).withoutResult).toEqual(['/project/b']);
+    expect(summarize(GOOD, { files: FILES }).withoutResult).toEqual(['/project/b']);
   });
 });
 

@@ -84,7 +84,7 @@ export function memberProviders(members: Members, { url }: Pick<AdminDependencie
     { provide: AccountTokens, useValue: members.tokens },
     { provide: Sessions, useValue: members.sessions },
     { provide: MemberStore, useValue: members.store },
-    { provide: SignInMethods, useValue: members.ways },
+    { provide: SignInMethods, useValue: members.signInMethods },
     { provide: FirstOwner, useValue: members.firstOwner },
     { provide: SignIn, useValue: members.signIn },
     { provide: SignInAttempts, useValue: members.attempts },

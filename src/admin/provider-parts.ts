@@ -16,8 +16,8 @@ export const PROVIDER_CONTROLLERS: readonly Type[] = [ProviderSignInController, 
 /** Returns the Nest providers that `PROVIDER_CONTROLLERS` depend on. */
 export function providerProviders(members: Members, deps: AdminDependencies): Provider[] {
   const { clock, log, settings, url } = deps;
-  const { accessChanges, database, sessions, signIn, steps, ways } = members;
-  const identities = new Identities(database, clock, ways);
+  const { accessChanges, database, sessions, signIn, steps, signInMethods } = members;
+  const identities = new Identities(database, clock, signInMethods);
   const invitations = new ProviderInvitations(database, clock, identities, signIn, accessChanges);
   const providers = new Providers({
     providers: () => settings().signIn.providers,

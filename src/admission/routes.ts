@@ -118,12 +118,12 @@ export class Routes {
   /**
    * Returns the index of the API that serves a request, in configuration order. Returns 0 if no API serves the request.
    */
-  positionOf({ path, message }: RoutedRequest): number {
+  findApiIndex({ path, message }: RoutedRequest): number {
     return Math.max(0, this.apis.indexOf(this.apiAt(path, message) ?? this.first));
   }
 
   /** Returns the indexes of the APIs that serve the host of a request, in configuration order. */
-  positionsAt(message: HostedMessage): readonly number[] {
+  findApiIndexes(message: HostedMessage): readonly number[] {
     return this.apis.flatMap((api, at) => (servesHost(api, message) || isLocalRequest(message) ? [at] : []));
   }
 

@@ -131,7 +131,7 @@ export class ConfigReceiver {
    * Adds the next part.
    * @returns the configuration after the last part, and undefined after every other part
    */
-  take(part: ConfigPart): ReceivedConfig | undefined {
+  addPart(part: ConfigPart): ReceivedConfig | undefined {
     if (part.kind === 'head') {
       this.head = part;
       for (const [api, documents] of (part.documents ?? []).entries())

@@ -70,7 +70,7 @@ export async function findLink(db: Kysely<Tables>, token: string, nowMs: number)
  * succeeds.
  * @throws Problem `link_ended`
  */
-export async function takeLink(trx: Transaction<Tables>, hash: string, nowMs: number): Promise<LinkRow> {
+export async function consumeLink(trx: Transaction<Tables>, hash: string, nowMs: number): Promise<LinkRow> {
   const row = await trx
     .updateTable('link')
     .set({ used_at: nowMs })

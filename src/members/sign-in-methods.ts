@@ -30,17 +30,17 @@ export interface MemberMethods {
   readonly issuers: readonly string[];
 }
 
-/** SignInWay is a method that opens a session. `oidc` is a sign-in at an identity provider. */
-type SignInWay = 'password' | 'passkey' | 'oidc';
+/** PrimaryMethod is a method that opens a session. `oidc` is a sign-in at an identity provider. */
+type PrimaryMethod = 'password' | 'passkey' | 'oidc';
 
 /**
- * ConfirmationWay is a method with which a member confirms their identity. `password_and_code` is the password together
- * with a code of the authenticator app.
+ * ConfirmationMethod is a method with which a member confirms their identity. `password_and_code` is the password
+ * together with a code of the authenticator app.
  */
-export type ConfirmationWay = SignInWay | 'password_and_code';
+export type ConfirmationMethod = PrimaryMethod | 'password_and_code';
 
 /** Returns the sign-in methods that the configuration allows. */
-export function offeredWaysOf({ passwords, passkeys, providers }: AdminConfig['signIn']): OfferedMethods {
+export function offeredMethodsOf({ passwords, passkeys, providers }: AdminConfig['signIn']): OfferedMethods {
   return { passwords, passkeys, issuers: Object.values(providers).map(({ issuer }) => issuer) };
 }
 
@@ -58,7 +58,7 @@ export class SignInMethods {
    * Reads the methods that a member has, even those that the configuration does not allow.
    * @throws Problem `resource_not_found`
    */
-  async of(memberId: string, db: Kysely<Tables> = this.database.db): Promise<MemberMethods> {
+  async findMethods(memberId: string, db: Kysely<Tables> = this.database.db): Promise<MemberMethods> {
     const row = await db
       .selectFrom('member')
       .select(['password', 'totp_confirmed_at'])
@@ -85,13 +85,13 @@ export class SignInMethods {
    * has no method. If the member has an authenticator app and a usable password, the password needs a code. An identity
    * provider is then listed only if it opened this session.
    */
-  async toConfirm(memberId: string, method: SignInMethod): Promise<readonly ConfirmationWay[]> {
-    const own = await this.of(memberId);
-    const ways = this.signInMethodsOf(own);
-    if (!own.totp || !ways.includes('password')) return ways;
-    return ways.flatMap((way): readonly ConfirmationWay[] => {
-      if (way === 'password') return ['password_and_code'];
-      return way === 'oidc' && method !== 'oidc' ? [] : [way];
+  async findConfirmationMethods(memberId: string, sessionMethod: SignInMethod): Promise<readonly ConfirmationMethod[]> {
+    const own = await this.findMethods(memberId);
+    const methods = this.usableMethods(own);
+    if (!own.totp || !methods.includes('password')) return methods;
+    return methods.flatMap((method): readonly ConfirmationMethod[] => {
+      if (method === 'password') return ['password_and_code'];
+      return method === 'oidc' && sessionMethod !== 'oidc' ? [] : [method];
     });
   }
 
@@ -103,26 +103,26 @@ export class SignInMethods {
   async removeUnlessLast(trx: Transaction<Tables>, memberId: string, remove: () => Promise<void>): Promise<void> {
     // Lock the member. Otherwise, two concurrent removals could each leave the method that the other removes.
     await lockMember(trx, this.database.kind, memberId);
-    const before = this.signInMethodsOf(await this.of(memberId, trx));
+    const before = this.usableMethods(await this.findMethods(memberId, trx));
     await remove();
-    if (before.length === 0 || this.signInMethodsOf(await this.of(memberId, trx)).length > 0) return;
+    if (before.length === 0 || this.usableMethods(await this.findMethods(memberId, trx)).length > 0) return;
     throw new Problem('last_way_to_sign_in', {
       detail: 'This is your only sign-in method. Add another one first.',
     });
   }
 
   /** Reports whether a member with these methods can sign in without a link. */
-  canSignIn(ways: MemberMethods): boolean {
-    return this.signInMethodsOf(ways).length > 0;
+  canSignIn(methods: MemberMethods): boolean {
+    return this.usableMethods(methods).length > 0;
   }
 
   /** Throws `forbidden` if the configuration does not allow this method. */
-  checkOffered(way: 'passwords' | 'passkeys'): void {
-    if (this.offered()[way]) return;
-    throw new Problem('forbidden', { detail: `${way === 'passwords' ? 'Passwords' : 'Passkeys'} are disabled.` });
+  checkOffered(method: 'passwords' | 'passkeys'): void {
+    if (this.offered()[method]) return;
+    throw new Problem('forbidden', { detail: `${method === 'passwords' ? 'Passwords' : 'Passkeys'} are disabled.` });
   }
 
-  private signInMethodsOf({ password, passkeys, issuers }: MemberMethods): SignInWay[] {
+  private usableMethods({ password, passkeys, issuers }: MemberMethods): PrimaryMethod[] {
     const offered = this.offered();
     return [
       ...(password && offered.passwords ? (['password'] as const) : []),

@@ -11,7 +11,7 @@ interface Taken {
   readonly from: number;
 }
 
-const takeMany = (pool: RingPool, count: number): Taken[] => Array.from({ length: count }, () => pool.take());
+const takeMany = (pool: RingPool, count: number): Taken[] => Array.from({ length: count }, () => pool.allocateRing());
 
 describe('a pool of rings', () => {
   it('gives every window its own ring', () => {
@@ -32,9 +32,9 @@ describe('a pool of rings', () => {
 
   it('reuses a freed ring, emptied', () => {
     const pool = new RingPool();
-    const { counts, from } = pool.take();
+    const { counts, from } = pool.allocateRing();
     counts.fill(7, from, from + 61);
-    pool.release(counts, from);
+    pool.releaseRing(counts, from);
     const again = takeMany(pool, RINGS_PER_CHUNK);
     expect(pool.size).toBe(1);
     expect(new Set(again.map((ring) => ring.from)).size).toBe(RINGS_PER_CHUNK);
@@ -45,7 +45,7 @@ describe('a pool of rings', () => {
     const pool = new RingPool();
     const rings = takeMany(pool, 5 * RINGS_PER_CHUNK);
     expect(pool.size).toBe(5);
-    for (const { counts, from } of rings) pool.release(counts, from);
+    for (const { counts, from } of rings) pool.releaseRing(counts, from);
     expect(pool.size).toBe(1);
     takeMany(pool, 2 * RINGS_PER_CHUNK);
     expect(pool.size).toBe(2);

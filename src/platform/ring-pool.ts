@@ -15,7 +15,7 @@ class Chunk {
 }
 
 export class RingPool {
-  /** Chunks with a free ring. `take` uses the last chunk. */
+  /** Chunks with a free ring. `allocateRing` uses the last chunk. */
   private open: Chunk[] = [];
   private readonly chunks = new Map<Uint16Array, Chunk>();
 
@@ -25,7 +25,7 @@ export class RingPool {
   }
 
   /** Returns a ring of zeros, as an array and the offset of the ring in it. */
-  take(): { readonly counts: Uint16Array; readonly from: number } {
+  allocateRing(): { readonly counts: Uint16Array; readonly from: number } {
     let chunk = this.open.at(-1);
     if (chunk === undefined) {
       chunk = new Chunk();
@@ -38,7 +38,7 @@ export class RingPool {
   }
 
   /** Frees a ring. The caller must no longer use the ring. */
-  release(counts: Uint16Array, from: number): void {
+  releaseRing(counts: Uint16Array, from: number): void {
     const chunk = this.chunks.get(counts);
     if (chunk === undefined) return;
     counts.fill(0, from, from + MINUTE_BUCKETS);

@@ -37,7 +37,7 @@ export class ProgramEnd {
    * Sets the shutdown that runs before the process exits. An uncaught error also runs the shutdown, then exits with
    * code 1.
    */
-  takeDown(shutdown: Shutdown, log: Log): void {
+  setShutdown(shutdown: Shutdown, log: Log): void {
     this.shutdown = shutdown;
     const crash = (error: unknown): void => {
       // Errors can also occur while the process exits, for example if the log has no reader. Without this call, the

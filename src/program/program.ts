@@ -134,7 +134,7 @@ async function runStart({ config: path, roles, workers, counters, clockAhead }: 
   const told = { countersPath: counters, clockAheadMs: clockAhead };
   const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker, ...told };
   const shutdown = new Shutdown(log);
-  end.takeDown(shutdown, log);
+  end.setShutdown(shutdown, log);
   const running = await start(config, roles, log, shutdown, processes).catch((error: unknown) =>
     exitWith(error, log, end),
   );
@@ -152,7 +152,7 @@ async function runDemo(path: string): Promise<void> {
   const log = openLog(config.environment.logLevel);
   logWarnings(warnings, log);
   const shutdown = new Shutdown(log);
-  end.takeDown(shutdown, log);
+  end.setShutdown(shutdown, log);
   await startDemo(config, log, shutdown).catch((error: unknown) => exitWith(error, log, end));
 }
 

@@ -23,7 +23,7 @@ import { warnOfRisks } from '../stores/redis/risks.js';
 import { Breaker } from '../platform/breaker.js';
 import { CounterMemory } from './model/counter-memory.js';
 import { Degradation, type StoreName } from './degradation.js';
-import { EmptiedStore } from './emptied-store.js';
+import { StoreRestoration } from './store-restoration.js';
 import { FlushProgress } from './model/flush-progress.js';
 import { MonthLedger } from './usage/month-ledger.js';
 import { LocalShare } from './local-share.js';
@@ -146,17 +146,17 @@ export async function openRedisQuotas(
   const shadows = new ShadowLimits(clock, true);
   const sink = new LimiterSink(ledger, shadows, clock, degradation);
   const counters = new RedisCounters(client, clock, ledger, sink, REDIS_DEADLINE_MS, memory);
-  const emptied = new EmptiedStore(nodes, counters, ledger, memory, log, store.inLog);
+  const restoration = new StoreRestoration(nodes, counters, ledger, memory, log, store.inLog);
   let isReached = false;
   const connect = async (): Promise<void> => {
     await counters.synchronizeClock();
-    await emptied.checkStore();
+    await restoration.checkStore();
     await warnOfRisks(client, log);
     isReached = true;
   };
   const probe = async (): Promise<void> => {
     // Check also while the store is lost, because the counting process may be waiting for this node's report.
-    void emptied.checkStore();
+    void restoration.checkStore();
     await probeWrite(client);
     if (!isReached) await connect();
   };
@@ -185,7 +185,7 @@ export async function openRedisQuotas(
   const watch = new StoreWatch(degradation, recovery, probe, watchIntervalMs);
   watch.start();
   // A new connection may reach an empty server.
-  (client as Redis).on('ready', () => void emptied.checkStore());
+  (client as Redis).on('ready', () => void restoration.checkStore());
   return {
     limiter,
     recorder,
@@ -199,7 +199,7 @@ export async function openRedisQuotas(
       watch.stop();
       try {
         await recovery.finish();
-        await emptied.checkStore();
+        await restoration.checkStore();
         await flush.stop();
       } finally {
         await nodes.leave();

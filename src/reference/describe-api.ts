@@ -19,7 +19,7 @@ export function describeApis(config: LoadedConfig): readonly ApiDescription[] {
   return apisOf(config.file).map((api) => {
     const publicUrl = originOf(config.file, api.name, config.publicUrl);
     const document = (isDeprecated: boolean): SerializedDocument =>
-      serialised(publicUrl, JSON.stringify(buildPublicOpenApi(config, { api, publicUrl, isDeprecated })));
+      serializedDocument(publicUrl, JSON.stringify(buildPublicOpenApi(config, { api, publicUrl, isDeprecated })));
     return { document: document(false), ...(api.deprecation === null ? {} : { deprecated: document(true) }) };
   });
 }
@@ -29,10 +29,10 @@ export function describeApis(config: LoadedConfig): readonly ApiDescription[] {
  * only once the server listens.
  */
 export function withPublicUrl({ publicUrl, body }: SerializedDocument, actualUrl: string): SerializedDocument {
-  return serialised(actualUrl, body.toString('utf8').replaceAll(publicUrl, actualUrl));
+  return serializedDocument(actualUrl, body.toString('utf8').replaceAll(publicUrl, actualUrl));
 }
 
-function serialised(publicUrl: string, text: string): SerializedDocument {
+function serializedDocument(publicUrl: string, text: string): SerializedDocument {
   const body = Buffer.from(text, 'utf8');
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, ETAG_LENGTH)}"`;
   return { publicUrl, body, etag };

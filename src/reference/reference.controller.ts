@@ -10,7 +10,7 @@ import { errorListPage, errorPage, isErrorCode, unknownCodePage } from './error-
 import { PAGES_CSS, markdownToHtml, page } from './html.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { pageHeaders, scalarPage, scalarScript, type ShownApi } from './scalar-page.js';
-import { REFERENCE_PLACES, type ReferencePlaces } from './reference-places.js';
+import { API_LOCATOR, type ApiLocator } from './api-locator.js';
 import { listMembers } from '../http/grammar/fields.js';
 
 const CACHE_5_MINUTES = 'public, max-age=300';
@@ -26,13 +26,13 @@ export function createOpenApiController(basePaths: readonly string[]): Type<unkn
   class OpenApiController {
     constructor(
       @Inject(ReferenceDocuments) readonly documents: ReferenceDocuments,
-      @Inject(REFERENCE_PLACES) readonly places: ReferencePlaces,
+      @Inject(API_LOCATOR) readonly apiLocator: ApiLocator,
     ) {}
 
     @Get('openapi.json')
     document(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
       const [path = ''] = request.url.split('?');
-      const { body, etag } = this.documents.openApi(this.places.positionOf({ path, message: request }));
+      const { body, etag } = this.documents.openApi(this.apiLocator.findApiIndex({ path, message: request }));
       reply.header('cache-control', CACHE_5_MINUTES).header('etag', etag).header('x-content-type-options', 'nosniff');
       if (matchesEtag(request.headers['if-none-match'], etag)) void reply.code(304).send();
       else void reply.type('application/json; charset=utf-8').send(body);
@@ -46,7 +46,7 @@ export function createOpenApiController(basePaths: readonly string[]): Type<unkn
 export class ReferenceController {
   constructor(
     @Inject(ReferenceDocuments) private readonly documents: ReferenceDocuments,
-    @Inject(REFERENCE_PLACES) private readonly places: ReferencePlaces,
+    @Inject(API_LOCATOR) private readonly places: ApiLocator,
   ) {}
 
   @Get()
@@ -125,7 +125,7 @@ export class ReferenceController {
   private apisAtHostOf(request: FastifyRequest): ShownApi[] {
     const { apis } = this.documents;
     const names = this.documents.names;
-    return this.places.positionsAt(request).flatMap((at) => {
+    return this.places.findApiIndexes(request).flatMap((at) => {
       const api = apis[at];
       if (api === undefined) return [];
       return [{ name: names[at], title: api.title, url: `${api.basePath}/openapi.json` }];
@@ -134,7 +134,7 @@ export class ReferenceController {
 
   /** Returns the indexes of the APIs that are served under the host name of the request. */
   private positionsOf({ request }: FastifyReply): readonly number[] {
-    return this.places.positionsAt(request);
+    return this.places.findApiIndexes(request);
   }
 
   private async sendReference(apis: readonly ShownApi[], reply: FastifyReply): Promise<void> {

@@ -8,7 +8,7 @@ import { apisOf } from '../config/model/apis.js';
 import { describeApis } from './describe-api.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { ReferenceController, createOpenApiController } from './reference.controller.js';
-import { REFERENCE_PLACES, type ReferencePlaces } from './reference-places.js';
+import { API_LOCATOR, type ApiLocator } from './api-locator.js';
 
 /** ReferenceOptions overrides the origin of the configuration and the system clock. */
 export interface ReferenceOptions {
@@ -25,20 +25,24 @@ export class ReferenceModule {
   static forRoot(config: LoadedConfig, options: ReferenceOptions = {}): DynamicModule {
     const documents = referenceDocuments(config, describeApis(config), options);
     const basePaths = apisOf(config.file).map(({ basePath }) => basePath);
-    return ReferenceModule.of(documents, { basePaths, positionOf: () => 0, positionsAt: () => [...basePaths.keys()] });
+    return ReferenceModule.of(documents, {
+      basePaths,
+      findApiIndex: () => 0,
+      findApiIndexes: () => [...basePaths.keys()],
+    });
   }
 
   /**
    * Returns the module for documents that the caller manages.
    * @param documents the documents to serve. `ReferenceDocuments.use` can replace their configuration later.
    */
-  static of(documents: ReferenceDocuments, places: ReferencePlaces): DynamicModule {
+  static of(documents: ReferenceDocuments, apiLocator: ApiLocator): DynamicModule {
     return {
       module: ReferenceModule,
-      controllers: [ReferenceController, createOpenApiController(places.basePaths)],
+      controllers: [ReferenceController, createOpenApiController(apiLocator.basePaths)],
       providers: [
         { provide: ReferenceDocuments, useValue: documents },
-        { provide: REFERENCE_PLACES, useValue: places },
+        { provide: API_LOCATOR, useValue: apiLocator },
       ],
     };
   }

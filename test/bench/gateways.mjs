@@ -10,7 +10,7 @@ import { runLoad } from './load.mjs';
 import { commit, machineFacts } from './machine.mjs';
 import { countedRound } from './measure.mjs';
 import { PEERS } from './peers.mjs';
-import { caption, summarise, table, warnings, writeResult } from './report.mjs';
+import { caption, summarize, table, warnings, writeResult } from './report.mjs';
 import { TRAILGATES } from './trailgate.mjs';
 
 const ALL = [...PEERS, ...TRAILGATES];
@@ -51,7 +51,7 @@ export async function measure({ only, rounds, seconds, connections, check }) {
   }
   const settings = { rounds, seconds, connections };
   await measureRounds(gateways, settings);
-  const result = { commit: commit(), date: new Date().toISOString(), machine, settings, gateways: summarise(gateways) };
+  const result = { commit: commit(), date: new Date().toISOString(), machine, settings, gateways: summarize(gateways) };
   console.error(`Written to ${writeResult(result)}`);
   const notes = warnings(result.gateways).map((line) => `> ${line}`);
   return [caption(result), table(result.gateways), ...notes].join('\n\n');

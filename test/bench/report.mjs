@@ -17,7 +17,7 @@ export const median = (values) => {
 };
 
 /** Medians of every figure of a gateway's rounds, and the lowest CPU time. */
-export function summarise(gateways) {
+export function summarize(gateways) {
   const rows = gateways.map(({ id, title, rounds }) => {
     const names = Object.keys(rounds[0]).filter((name) => rounds[0][name] !== undefined);
     const medians = Object.fromEntries(names.map((name) => [name, median(rounds.map((round) => round[name]))]));

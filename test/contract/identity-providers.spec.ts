@@ -221,7 +221,9 @@ describe('an identity provider', () => {
       const own = new Providers({ ...open.parts, clock: later });
       const { url, step } = await own.begin('company', journey);
       const back = await idp.signIn(url, 'ana');
-      await expect(own.finish('company', await own.takeStep(step.token), back.search)).rejects.toMatchObject(refused);
+      await expect(own.finish('company', await own.consumeStep(step.token), back.search)).rejects.toMatchObject(
+        refused,
+      );
     });
   });
 

@@ -5,7 +5,7 @@ import { Passkeys } from '../../src/members/sign-in/passkeys.js';
 import { BestEffortWrites } from '../../src/members/best-effort-writes.js';
 import { Sessions } from '../../src/members/sessions.js';
 import { SignInNotices } from '../../src/members/sign-in/sign-in-notices.js';
-import { SignInSteps } from '../../src/members/sign-in/steps.js';
+import { SignInSteps } from '../../src/members/sign-in/sign-in-steps.js';
 import { Authenticator, type Claims } from '../support/authenticator.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -36,7 +36,7 @@ describeOnDatabases('passkeys', (kind) => {
       steps: new SignInSteps(database.db, clock),
       party: () => ({ id: SITE.rpId, origin: SITE.origin, name: 'Rafting' }),
       log: { warn: (fields: unknown) => void warnings.push(fields) } as never,
-      ways: new SignInMethods(database, () => offered),
+      signInMethods: new SignInMethods(database, () => offered),
       notices: new SignInNotices(clock, () => true),
     });
     await writeMember(database);

@@ -64,28 +64,28 @@ describeOnDatabases('a second factor', (kind) => {
     const other = new SecondFactors(database, clock, new SecretBox(key), () => 'Rafting', notices);
     const shown = { code: codeNow(secret) };
     const taken = await Promise.all(
-      Array.from({ length: 10 }, (_, at) => (at % 2 ? factors : other).take('mem_1', shown)),
+      Array.from({ length: 10 }, (_, at) => (at % 2 ? factors : other).verifyFactor('mem_1', shown)),
     );
     expect(taken.filter(Boolean)).toHaveLength(1);
-    expect(await factors.take('mem_1', { code: codeNow(secret, -1) })).toBe(false);
-    expect(await factors.take('mem_1', { code: codeNow(secret, 1) })).toBe(true);
+    expect(await factors.verifyFactor('mem_1', { code: codeNow(secret, -1) })).toBe(false);
+    expect(await factors.verifyFactor('mem_1', { code: codeNow(secret, 1) })).toBe(true);
   });
 
   it('does not accept its setup code again', async () => {
     const secret = fromBase32((await factors.begin('mem_1')).secret);
     const code = codeNow(secret);
     await factors.confirm('mem_1', code, BY_ANA);
-    expect(await factors.take('mem_1', { code })).toBe(false);
+    expect(await factors.verifyFactor('mem_1', { code })).toBe(false);
   });
 
   it('accepts a recovery code once and only for its member, even when sent concurrently', async () => {
     const { codes } = await withApp();
     await withApp('mem_2');
     const [recoveryCode = '', next = ''] = codes;
-    expect(await factors.take('mem_2', { recoveryCode })).toBe(false);
-    const taken = await Promise.all(Array.from({ length: 8 }, () => factors.take('mem_1', { recoveryCode })));
+    expect(await factors.verifyFactor('mem_2', { recoveryCode })).toBe(false);
+    const taken = await Promise.all(Array.from({ length: 8 }, () => factors.verifyFactor('mem_1', { recoveryCode })));
     expect(taken.filter(Boolean)).toHaveLength(1);
-    expect(await factors.take('mem_1', { recoveryCode: next.toUpperCase().replaceAll('-', ' ') })).toBe(true);
+    expect(await factors.verifyFactor('mem_1', { recoveryCode: next.toUpperCase().replaceAll('-', ' ') })).toBe(true);
     expect(await factors.codesLeft('mem_1')).toBe(8);
     expect(await factors.codesLeft('mem_2')).toBe(10);
   });
@@ -99,14 +99,14 @@ describeOnDatabases('a second factor', (kind) => {
       expect(text).not.toContain(form);
     const moved = { totp_secret: members.find(({ id }) => id === 'mem_1')?.totp_secret ?? '' };
     await database.db.updateTable('member').set(moved).where('id', '=', 'mem_2').execute();
-    await expect(factors.take('mem_2', { code: codeNow(secret) })).rejects.toThrow('belongs to another row');
+    await expect(factors.verifyFactor('mem_2', { code: codeNow(secret) })).rejects.toThrow('belongs to another row');
   });
 
   it('invalidates old recovery codes when new ones are created', async () => {
     const { codes } = await withApp();
     const fresh = await factors.replaceCodes('mem_1', BY_ANA);
-    expect(await factors.take('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(false);
-    expect(await factors.take('mem_1', { recoveryCode: fresh[0] ?? '' })).toBe(true);
+    expect(await factors.verifyFactor('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(false);
+    expect(await factors.verifyFactor('mem_1', { recoveryCode: fresh[0] ?? '' })).toBe(true);
     await expect(factors.replaceCodes('mem_2', BY_ANA)).rejects.toMatchObject({ code: 'conflict' });
   });
 
@@ -117,8 +117,8 @@ describeOnDatabases('a second factor', (kind) => {
     await factors.remove('mem_1', BY_ANA);
     await factors.remove('mem_1', BY_ANA);
     expect(await factors.isNeeded('mem_1')).toBe(false);
-    expect(await factors.take('mem_1', { code: codeNow(secret) })).toBe(false);
-    expect(await factors.take('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(false);
+    expect(await factors.verifyFactor('mem_1', { code: codeNow(secret) })).toBe(false);
+    expect(await factors.verifyFactor('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(false);
     const actions = await database.db.selectFrom('audit_entry').select('action').orderBy('id').execute();
     expect(actions.map(({ action }) => action)).toEqual(['member.totp_added', 'member.totp_removed']);
     await withApp();
@@ -155,7 +155,7 @@ describeOnDatabases('a second factor', (kind) => {
     expect([without.isOffered, factors.isOffered]).toEqual([false, true]);
     await expect(without.begin('mem_2')).rejects.toMatchObject({ code: 'conflict' });
     expect(await without.isNeeded('mem_1')).toBe(true);
-    await expect(without.take('mem_1', { code: codeNow(secret) })).rejects.toMatchObject({ code: 'conflict' });
-    expect(await without.take('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(true);
+    await expect(without.verifyFactor('mem_1', { code: codeNow(secret) })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await without.verifyFactor('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(true);
   });
 });

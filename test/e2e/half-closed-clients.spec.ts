@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { json } from '../support/backend.js';
-import { requestText, startEdge, WAYS, type Edge, type EdgeRequest, type Way } from '../support/edge.js';
+import { requestText, startEdge, TRANSPORTS, type Edge, type EdgeRequest, type Transport } from '../support/edge.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { send } from '../support/http.js';
 import { eventually, sleep } from '../support/processes.js';
@@ -39,20 +39,30 @@ const answerSlowly = (): void =>
     setTimeout(() => response.end('the whole of it'), SLOW_MS);
   });
 
-type TcpWay = Exclude<Way, 'over HTTP/2'>;
-const TCP_WAYS = WAYS.filter((way): way is TcpWay => way !== 'over HTTP/2');
+type TcpTransport = Exclude<Transport, 'over HTTP/2'>;
+const TCP_TRANSPORTS = TRANSPORTS.filter((transport): transport is TcpTransport => transport !== 'over HTTP/2');
 
 /** Runs the check for each transport and case. The checks run in parallel, because all of them wait. */
-async function inAllWays<Case>(cases: readonly Case[], check: (way: TcpWay, each: Case) => Promise<void>) {
-  await Promise.all(TCP_WAYS.flatMap((way) => cases.map((each) => check(way, each))));
+async function overAllTransports<Case>(
+  cases: readonly Case[],
+  check: (transport: TcpTransport, each: Case) => Promise<void>,
+) {
+  await Promise.all(TCP_TRANSPORTS.flatMap((transport) => cases.map((each) => check(transport, each))));
 }
 
 /** Sends the requests in one write, and half-closes. Returns everything that arrives until the gateway closes. */
-async function sendAndHalfClose(way: TcpWay, requests: readonly EdgeRequest[], pauseMs = 0): Promise<string> {
-  const socket = await edge.connect(way);
+async function sendAndHalfClose(
+  transport: TcpTransport,
+  requests: readonly EdgeRequest[],
+  pauseMs = 0,
+): Promise<string> {
+  const socket = await edge.openSocket(transport);
   let text = '';
   socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
-  socket.write(requests.map((request) => requestText(edge.of(way), way, request)).join(''), 'latin1');
+  socket.write(
+    requests.map((request) => requestText(edge.gatewayFor(transport), transport, request)).join(''),
+    'latin1',
+  );
   if (pauseMs > 0) await sleep(pauseMs);
   socket.end();
   await once(socket, 'end');
@@ -64,28 +74,28 @@ const bodies = (text: string): string[] => text.split(/HTTP\/1\.1 200 OK\r\n[^]*
 
 it('a client that half-closes after its request gets the complete response, and no byte twice', async () => {
   answerSlowly();
-  await inAllWays([0, 50], async (way, pauseMs) => {
-    const answer = parseAnswer(await sendAndHalfClose(way, [{}], pauseMs));
-    expect([way, answer.status, answer.text]).toEqual([way, 200, 'the whole of it']);
+  await overAllTransports([0, 50], async (transport, pauseMs) => {
+    const answer = parseAnswer(await sendAndHalfClose(transport, [{}], pauseMs));
+    expect([transport, answer.status, answer.text]).toEqual([transport, 200, 'the whole of it']);
   });
 });
 
 it('a client that half-closes gets the response to a request with a body, and the error of a refused one', async () => {
   answerSlowly();
   const put = { method: 'PUT', target: '/api/v1/files/a', fields: ['Content-Length', '3'], body: 'abc' };
-  await inAllWays([put], async (way) => {
-    expect(parseAnswer(await sendAndHalfClose(way, [put])).text).toBe('the whole of it');
-    expect(edge.received(way)[0]).toMatchObject({ bodyBytes: 3 });
-    expect(parseAnswer(await sendAndHalfClose(way, [{ target: '/api/v1/nothing' }])).status).toBe(404);
-    expect(parseAnswer(await sendAndHalfClose(way, [{ method: 'FOO' }])).status).toBe(501);
+  await overAllTransports([put], async (transport) => {
+    expect(parseAnswer(await sendAndHalfClose(transport, [put])).text).toBe('the whole of it');
+    expect(edge.receivedRequests(transport)[0]).toMatchObject({ bodyBytes: 3 });
+    expect(parseAnswer(await sendAndHalfClose(transport, [{ target: '/api/v1/nothing' }])).status).toBe(404);
+    expect(parseAnswer(await sendAndHalfClose(transport, [{ method: 'FOO' }])).status).toBe(501);
   });
 });
 
 it('a client that half-closes after several pipelined requests gets all responses in order', async () => {
   edge.answerWith((request, response) => void setTimeout(() => response.end(`${request.url}`), SLOW_MS));
   const requests = ['1', '2', '3'].map((number) => ({ target: `/api/v1/open?${number}` }));
-  await inAllWays([requests], async (way) => {
-    expect(bodies(await sendAndHalfClose(way, requests))).toEqual(['/open?1', '/open?2', '/open?3']);
+  await overAllTransports([requests], async (transport) => {
+    expect(bodies(await sendAndHalfClose(transport, requests))).toEqual(['/open?1', '/open?2', '/open?3']);
   });
 });
 
@@ -95,8 +105,8 @@ it('a chunked response arrives to its end if the client half-closes before or af
     setTimeout(() => response.write('two '), 600);
     setTimeout(() => response.end('three'), 1_100);
   });
-  await inAllWays([0, 300], async (way, pauseMs) => {
-    const text = await sendAndHalfClose(way, [{}], pauseMs);
+  await overAllTransports([0, 300], async (transport, pauseMs) => {
+    const text = await sendAndHalfClose(transport, [{}], pauseMs);
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n$/);
   });
 });
@@ -109,22 +119,32 @@ it('a response with Content-Length arrives whole after a half-close, despite pau
     setTimeout(() => response.end('c'.repeat(5_000)), 1_200);
   });
   const whole = `${'a'.repeat(20_000)}${'b'.repeat(5_000)}${'c'.repeat(5_000)}`;
-  await inAllWays([0, 300], async (way, pauseMs) => {
-    expect(bodies(await sendAndHalfClose(way, [{}], pauseMs))).toEqual([whole]);
+  await overAllTransports([0, 300], async (transport, pauseMs) => {
+    expect(bodies(await sendAndHalfClose(transport, [{}], pauseMs))).toEqual([whole]);
   });
 });
 
-it.each(TCP_WAYS)(
+it.each(TCP_TRANSPORTS)(
   '%s: a client that disconnects frees its connection and its backend connection, whatever it waits for',
-  async (way) => {
+  async (transport) => {
     const connections = async (): Promise<number> =>
-      seriesOf((await send(`${edge.of(way).trailgate.adminUrl}/metrics`)).text).get('trailgate_connections') ?? NaN;
+      seriesOf((await send(`${edge.gatewayFor(transport).trailgate.adminUrl}/metrics`)).text).get(
+        'trailgate_connections',
+      ) ?? NaN;
     const sendAndDisconnect = async (requests: readonly EdgeRequest[]): Promise<void> => {
-      const sockets: Socket[] = await Promise.all(Array.from({ length: CONNECTIONS }, () => edge.connect(way)));
-      const before = edge.received(way).length;
+      const sockets: Socket[] = await Promise.all(
+        Array.from({ length: CONNECTIONS }, () => edge.openSocket(transport)),
+      );
+      const before = edge.receivedRequests(transport).length;
       for (const socket of sockets)
-        socket.write(requests.map((request) => requestText(edge.of(way), way, request)).join(''), 'latin1');
-      await eventually('the backend gets all requests', () => edge.received(way).length >= before + CONNECTIONS);
+        socket.write(
+          requests.map((request) => requestText(edge.gatewayFor(transport), transport, request)).join(''),
+          'latin1',
+        );
+      await eventually(
+        'the backend gets all requests',
+        () => edge.receivedRequests(transport).length >= before + CONNECTIONS,
+      );
       for (const socket of sockets) socket.destroy();
     };
     edge.answerWith(() => {});
@@ -134,7 +154,7 @@ it.each(TCP_WAYS)(
     await sendAndDisconnect([{}]);
     await eventually('no connection is left', async () => (await connections()) === 0);
     edge.answerWith(json({ ok: true }));
-    expect((await edge.ask(way)).status).toBe(200);
+    expect((await edge.sendRequest(transport)).status).toBe(200);
   },
 );
 
@@ -143,17 +163,19 @@ it('a client that disconnects while a stream is silent ends the backend call', a
     response.writeHead(200, request.url === '/open?known' ? { 'Content-Length': '100000' } : {});
     response.write('the first of it');
   });
-  await inAllWays(['/api/v1/open?known', '/api/v1/open?chunks'], async (way, target) => {
-    const socket = await edge.connect(way);
+  await overAllTransports(['/api/v1/open?known', '/api/v1/open?chunks'], async (transport, target) => {
+    const socket = await edge.openSocket(transport);
     let text = '';
     socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
-    socket.write(requestText(edge.of(way), way, { target }), 'latin1');
+    socket.write(requestText(edge.gatewayFor(transport), transport, { target }), 'latin1');
     // Reads everything before closing. Closing with unread data sends a reset, which the gateway would notice without
     // probing.
     await eventually('the first part of the response arrives', () => text.includes('the first of it'));
     socket.destroy();
   });
-  for (const way of TCP_WAYS) {
-    await eventually('the backend requests are aborted', () => edge.received(way).every(({ aborted }) => aborted));
+  for (const transport of TCP_TRANSPORTS) {
+    await eventually('the backend requests are aborted', () =>
+      edge.receivedRequests(transport).every(({ aborted }) => aborted),
+    );
   }
 });

@@ -1,7 +1,7 @@
 /** OPTIONS requests with Max-Forwards (RFC 9110 section 7.6.2). The gateway counts as one hop. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
-import { startEdge, WAYS, type Edge } from '../support/edge.js';
+import { startEdge, TRANSPORTS, type Edge } from '../support/edge.js';
 import { expectProblem } from '../support/problem.js';
 
 let edge: Edge;
@@ -16,9 +16,10 @@ beforeAll(async () => {
 afterAll(() => edge.stop());
 beforeEach(() => edge.answerWith(json({ ok: true })));
 
-describe.each(WAYS)('%s', (way) => {
-  const options = (fields: string[], target = '/api/v1/things') => edge.ask(way, { method: 'OPTIONS', target, fields });
-  const forwarded = () => edge.received(way).map(({ headers }) => headers['max-forwards']);
+describe.each(TRANSPORTS)('%s', (transport) => {
+  const options = (fields: string[], target = '/api/v1/things') =>
+    edge.sendRequest(transport, { method: 'OPTIONS', target, fields });
+  const forwarded = () => edge.receivedRequests(transport).map(({ headers }) => headers['max-forwards']);
 
   it('Max-Forwards of an OPTIONS request is decremented on its way to the backend', async () => {
     expect((await options(['Max-Forwards', '5'])).status).toBe(200);
@@ -49,8 +50,8 @@ describe.each(WAYS)('%s', (way) => {
 
   it('Max-Forwards of a POST or GET request reaches the backend unchanged', async () => {
     const fields = ['Max-Forwards', '0', 'Content-Length', '0'];
-    expect((await edge.ask(way, { method: 'POST', target: '/api/v1/things', fields })).status).toBe(200);
-    expect((await edge.ask(way, { fields: ['Max-Forwards', '0'] })).status).toBe(200);
+    expect((await edge.sendRequest(transport, { method: 'POST', target: '/api/v1/things', fields })).status).toBe(200);
+    expect((await edge.sendRequest(transport, { fields: ['Max-Forwards', '0'] })).status).toBe(200);
     expect(forwarded()).toEqual(['0', '0']);
   });
 });

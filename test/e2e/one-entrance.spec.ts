@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import { json } from '../support/backend.js';
-import { startEdge, WAYS, type Edge, type EdgeRequest, type Way } from '../support/edge.js';
+import { startEdge, TRANSPORTS, type Edge, type EdgeRequest, type Transport } from '../support/edge.js';
 import type { Answer } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 import type { OwnProxied } from '../support/proxied.js';
@@ -30,10 +30,10 @@ interface Case extends EdgeRequest {
   /** Uses a key with few scopes. */
   readonly isNarrow?: boolean;
   /** Transports that can carry such a request. The default is all of them. */
-  readonly ways?: readonly Way[];
+  readonly transports?: readonly Transport[];
 }
 
-const HTTP1 = WAYS.filter((way) => way !== 'over HTTP/2');
+const HTTP1 = TRANSPORTS.filter((transport) => transport !== 'over HTTP/2');
 const options = (fields: readonly string[], more: object = {}) => ({ method: 'OPTIONS', fields, ...more });
 const preflight = ['Origin', ORIGIN, 'Access-Control-Request-Method', 'GET'];
 const MANY = Array.from({ length: 201 }, (_, at) => [`X-${at}`, '1']).flat();
@@ -62,7 +62,11 @@ const CASES: Readonly<Record<string, Case>> = {
   'a method that nobody knows': { status: 501, method: 'PURGE' },
   'the same with a body': { status: 501, ...withBody('PURGE') },
   'what has been retired': { status: 410, target: '/api/v1/retired' },
-  'the longest URL': { status: 200, target: long(8_192), ways: WAYS.filter((way) => way !== 'read by hand') },
+  'the longest URL': {
+    status: 200,
+    target: long(8_192),
+    transports: TRANSPORTS.filter((transport) => transport !== 'read by hand'),
+  },
   'a longer one': { status: 414, target: long(8_193) },
   'a path of two readings': { status: 400, target: '/api/v1/open//x' },
   'a path that is no UTF-8': { status: 400, target: '/api/v1/%ff' },
@@ -70,14 +74,24 @@ const CASES: Readonly<Record<string, Case>> = {
   'a query that no URL has': { status: 400, target: '/api/v1/open?q=<b>' },
   'a fragment': { status: 400, target: '/api/v1/open?q=1#x' },
   'a fragment behind the path': { status: 400, target: '/api/v1/open#x' },
-  'a target that is no path': { status: 400, target: '*', ways: HTTP1 },
+  'a target that is no path': { status: 400, target: '*', transports: HTTP1 },
   'a host that is none': { status: 400, host: 'a,b' },
   'two hosts': { status: 400, fields: ['Host', 'b'] },
-  'too many fields': { status: 431, fields: MANY, ways: HTTP1 },
-  'an absolute target': { status: 200, target: 'http://a/api/v1/open', ways: HTTP1 },
-  'an absolute target of no host': { status: 400, target: 'http://a,b/api/v1/open', ways: HTTP1 },
-  'another coding': { status: 501, ...withBody('POST'), fields: ['Transfer-Encoding', 'gzip, chunked'], ways: HTTP1 },
-  'chunked, twice': { status: 400, method: 'POST', fields: ['Transfer-Encoding', 'chunked, chunked'], ways: HTTP1 },
+  'too many fields': { status: 431, fields: MANY, transports: HTTP1 },
+  'an absolute target': { status: 200, target: 'http://a/api/v1/open', transports: HTTP1 },
+  'an absolute target of no host': { status: 400, target: 'http://a,b/api/v1/open', transports: HTTP1 },
+  'another coding': {
+    status: 501,
+    ...withBody('POST'),
+    fields: ['Transfer-Encoding', 'gzip, chunked'],
+    transports: HTTP1,
+  },
+  'chunked, twice': {
+    status: 400,
+    method: 'POST',
+    fields: ['Transfer-Encoding', 'chunked, chunked'],
+    transports: HTTP1,
+  },
   'OPTIONS of the server': { status: 204, ...options([], { target: '*' }) },
   'OPTIONS of an operation': { status: 200, ...options([], { target: '/api/v1/things' }) },
   'OPTIONS that go no further': { status: 204, ...options(['Max-Forwards', '0'], { target: '/api/v1/things' }) },
@@ -161,8 +175,8 @@ function joined(lines: readonly string[]): Record<string, string> {
 
 const narrowKeys = new Map<unknown, string>();
 
-async function narrowKeyOf(edge: Edge, way: Way): Promise<string> {
-  const { trailgate } = edge.of(way);
+async function narrowKeyOf(edge: Edge, transport: Transport): Promise<string> {
+  const { trailgate } = edge.gatewayFor(transport);
   const known = narrowKeys.get(trailgate);
   if (known !== undefined) return known;
   const { key } = await trailgate.admin.newKey('unlimited', { scopes: ['customers:read'] });
@@ -170,11 +184,15 @@ async function narrowKeyOf(edge: Edge, way: Way): Promise<string> {
   return key.secret;
 }
 
-async function ask(edge: Edge, way: Way, request: Case): Promise<{ answer: Answer; exact: object; loose: object }> {
-  const narrow = request.isNarrow === true ? ['Authorization', `Bearer ${await narrowKeyOf(edge, way)}`] : [];
+async function ask(
+  edge: Edge,
+  transport: Transport,
+  request: Case,
+): Promise<{ answer: Answer; exact: object; loose: object }> {
+  const narrow = request.isNarrow === true ? ['Authorization', `Bearer ${await narrowKeyOf(edge, transport)}`] : [];
   const fields = ['X-Request-Id', 'one-for.all', ...narrow, ...(request.fields ?? [])];
   const hasKey = narrow.length === 0 && request.hasKey !== false;
-  const answer = await edge.ask(way, { ...request, fields, hasKey });
+  const answer = await edge.sendRequest(transport, { ...request, fields, hasKey });
   const rest = { status: answer.status, body: normalize(answer.text) };
   const lines = fieldsOf(answer);
   return { answer, exact: { ...rest, lines }, loose: { ...rest, lines: joined(lines) } };
@@ -182,13 +200,16 @@ async function ask(edge: Edge, way: Way, request: Case): Promise<{ answer: Answe
 
 /** Expects the same response over all transports. @returns the response over the first one. */
 async function expectSame(edge: Edge, request: Case): Promise<Answer> {
-  const [firstWay = 'read by Node', ...others] = request.ways ?? WAYS;
-  const first = await ask(edge, firstWay, request);
-  expect({ way: firstWay, status: first.answer.status }).toEqual({ way: firstWay, status: request.status });
-  for (const way of others) {
-    const { exact, loose } = await ask(edge, way, request);
-    const [wanted, is] = way === 'over HTTP/2' ? [first.loose, loose] : [first.exact, exact];
-    expect({ way, ...is }).toEqual({ way, ...wanted });
+  const [firstTransport = 'read by Node', ...others] = request.transports ?? TRANSPORTS;
+  const first = await ask(edge, firstTransport, request);
+  expect({ transport: firstTransport, status: first.answer.status }).toEqual({
+    transport: firstTransport,
+    status: request.status,
+  });
+  for (const transport of others) {
+    const { exact, loose } = await ask(edge, transport, request);
+    const [wanted, is] = transport === 'over HTTP/2' ? [first.loose, loose] : [first.exact, exact];
+    expect({ transport, ...is }).toEqual({ transport, ...wanted });
   }
   return first.answer;
 }
@@ -205,15 +226,15 @@ describe.each([
   afterAll(() => edge.stop());
 
   const cases = Object.entries(cors === undefined ? CASES : { ...CASES, ...PREFLIGHTS });
-  it.each(cases)('%s gets the same response over every way', (_name, request) => expectSame(edge, request));
+  it.each(cases)('%s gets the same response over every transport', (_name, request) => expectSame(edge, request));
 
   it.each(Object.entries(HANDSHAKES))('a handshake %s is refused like a plain request', async (_name, request) => {
-    for (const way of HTTP1) {
-      const plain = await ask(edge, way, request);
+    for (const transport of HTTP1) {
+      const plain = await ask(edge, transport, request);
       const fields = [...(request.fields ?? []), ...HANDSHAKE];
-      const handshake = await ask(edge, way, { ...request, fields, isLast: false });
+      const handshake = await ask(edge, transport, { ...request, fields, isLast: false });
       expect(plain.answer.status).toBe(request.status);
-      expect({ way, ...handshake.exact }).toEqual({ way, ...plain.exact });
+      expect({ transport, ...handshake.exact }).toEqual({ transport, ...plain.exact });
       expect(handshake.answer.headers['connection']).toBe('close');
     }
   });
@@ -229,25 +250,31 @@ describe('the trace context', () => {
   afterAll(() => edge.stop());
 
   /** Sends a GET, a POST and a WebSocket handshake. Returns the `traceparent` fields that the backend received. */
-  async function tracesSeen(way: Way, fields: readonly string[]): Promise<unknown[]> {
+  async function tracesSeen(transport: Transport, fields: readonly string[]): Promise<unknown[]> {
     edge.answerWith(json({ ok: true }));
-    await edge.ask(way, { fields });
-    await edge.ask(way, { target: '/api/v1/things', ...withBody('POST'), fields: ['Content-Length', '2', ...fields] });
-    if (way !== 'over HTTP/2') {
-      await edge.ask(way, { target: '/api/v1/live', fields: [...HANDSHAKE, ...fields], isLast: false });
+    await edge.sendRequest(transport, { fields });
+    await edge.sendRequest(transport, {
+      target: '/api/v1/things',
+      ...withBody('POST'),
+      fields: ['Content-Length', '2', ...fields],
+    });
+    if (transport !== 'over HTTP/2') {
+      await edge.sendRequest(transport, { target: '/api/v1/live', fields: [...HANDSHAKE, ...fields], isLast: false });
     }
-    return edge.received(way).map(({ headers }) => headers['traceparent']);
+    return edge.receivedRequests(transport).map(({ headers }) => headers['traceparent']);
   }
 
-  it.each(WAYS)('is not created for a client without a valid one, %s', async (way) => {
-    const count = way === 'over HTTP/2' ? 2 : 3;
-    expect(await tracesSeen(way, [])).toEqual(Array.from({ length: count }, () => undefined));
-    expect(await tracesSeen(way, ['Traceparent', 'junk'])).toEqual(Array.from({ length: count }, () => undefined));
+  it.each(TRANSPORTS)('is not created for a client without a valid one, %s', async (transport) => {
+    const count = transport === 'over HTTP/2' ? 2 : 3;
+    expect(await tracesSeen(transport, [])).toEqual(Array.from({ length: count }, () => undefined));
+    expect(await tracesSeen(transport, ['Traceparent', 'junk'])).toEqual(
+      Array.from({ length: count }, () => undefined),
+    );
   });
 
-  it.each(WAYS)('keeps the trace ID and the unset sampled flag, with a new span ID, %s', async (way) => {
-    const seen = await tracesSeen(way, ['Traceparent', `00-${TRACE}-00f067aa0ba902b7-00`]);
-    expect(seen).toHaveLength(way === 'over HTTP/2' ? 2 : 3);
+  it.each(TRANSPORTS)('keeps the trace ID and the unset sampled flag, with a new span ID, %s', async (transport) => {
+    const seen = await tracesSeen(transport, ['Traceparent', `00-${TRACE}-00f067aa0ba902b7-00`]);
+    expect(seen).toHaveLength(transport === 'over HTTP/2' ? 2 : 3);
     for (const each of seen) expect(each).toMatch(new RegExp(`^00-${TRACE}-(?!00f067aa0ba902b7)[0-9a-f]{16}-00$`));
   });
 });
@@ -268,13 +295,14 @@ describe('while the gateway drains', () => {
     await Promise.all(programs().map(({ trailgate }) => trailgate.kill9()));
     await edge.stop();
   });
-  const programs = () => [...new Set(WAYS.map((way) => edge.of(way)))];
+  const programs = () => [...new Set(TRANSPORTS.map((transport) => edge.gatewayFor(transport)))];
 
-  it('a request gets the same response over every way, and the connection is closed', async () => {
+  it('a request gets the same response over every transport, and the connection is closed', async () => {
     for (const name of ['a request that is served', 'no key', 'no such path', 'the usage of the caller'] as const) {
       const request = { ...CASES[name]!, isLast: false };
       expect((await expectSame(edge, request)).headers['connection']).toBe('close');
-      for (const way of HTTP1) expect((await ask(edge, way, request)).answer.headers['connection']).toBe('close');
+      for (const transport of HTTP1)
+        expect((await ask(edge, transport, request)).answer.headers['connection']).toBe('close');
     }
   });
 });

@@ -140,7 +140,7 @@ describe('at an identity provider', () => {
       const back = await idp.signIn(url, sub);
       const answer = await own.ask('GET', `${back.pathname.replace('/admin/v1', '')}${back.search}`);
       expect(answer.headers.location).toBe('/?problem=session_ended');
-      expect(await world.running.members.ways.of(id)).toMatchObject({ issuers: [] });
+      expect(await world.running.members.signInMethods.findMethods(id)).toMatchObject({ issuers: [] });
     });
 
     it('cannot be unlinked if it is the only way to sign in', async () => {

@@ -385,7 +385,7 @@ describeWithChromium('a member', () => {
     await press('Save and sign in');
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     expect(page.url()).not.toContain('#');
-    expect((await running.members.ways.of(id)).passkeys).toBe(0);
+    expect((await running.members.signInMethods.findMethods(id)).passkeys).toBe(0);
   });
 
   it('must enter an app code after a password reset link, on the same page', async () => {

@@ -1,7 +1,7 @@
 /** Attack: `%2F` in a path. Only operations that allow it may accept it, as part of one path parameter. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
-import { startEdge, WAYS, type Edge } from '../support/edge.js';
+import { startEdge, TRANSPORTS, type Edge } from '../support/edge.js';
 import { expectProblem } from '../support/problem.js';
 
 let edge: Edge;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => edge.stop());
 beforeEach(() => edge.answerWith(json({ ok: true })));
 
-describe.each(WAYS)('%s', (way) => {
+describe.each(TRANSPORTS)('%s', (transport) => {
   it.each([
     '/packages/@a%2Fb',
     '/packages/@a%2fb?x=%2F',
@@ -32,8 +32,8 @@ describe.each(WAYS)('%s', (way) => {
     '/packages/a%2Fowners',
     '/packages/@a%2Fb/files/src%2Fmain.ts',
   ])('%s reaches the backend as it was sent', async (path) => {
-    expect((await edge.ask(way, { target: `/api/v1${path}` })).status).toBe(200);
-    expect(edge.received(way).map(({ url }) => url)).toEqual([path]);
+    expect((await edge.sendRequest(transport, { target: `/api/v1${path}` })).status).toBe(200);
+    expect(edge.receivedRequests(transport).map(({ url }) => url)).toEqual([path]);
   });
 
   it.each([
@@ -56,16 +56,19 @@ describe.each(WAYS)('%s', (way) => {
     '/packages/a%2Fb/owners',
     '/files/a%2Fb',
   ])('%s is refused', async (path) => {
-    expectProblem(await edge.ask(way, { target: `/api/v1${path}` }), 'invalid_path');
-    expect(edge.received(way)).toHaveLength(0);
+    expectProblem(await edge.sendRequest(transport, { target: `/api/v1${path}` }), 'invalid_path');
+    expect(edge.receivedRequests(transport)).toHaveLength(0);
   });
 
   it('an operation without the setting refuses it, even if another method of the path accepts it', async () => {
     const put = { method: 'PUT', fields: ['Content-Length', '2'], body: '{}' };
-    const { detail } = expectProblem(await edge.ask(way, { ...put, target: '/api/v1/packages/a%2Fb' }), 'invalid_path');
+    const { detail } = expectProblem(
+      await edge.sendRequest(transport, { ...put, target: '/api/v1/packages/a%2Fb' }),
+      'invalid_path',
+    );
     expect(detail).toContain('an encoded slash (%2F)');
-    const answer = await edge.ask(way, { method: 'DELETE', target: '/api/v1/packages/a%2Fb' });
+    const answer = await edge.sendRequest(transport, { method: 'DELETE', target: '/api/v1/packages/a%2Fb' });
     expectProblem(answer, 'method_not_allowed');
-    expect(edge.received(way)).toHaveLength(0);
+    expect(edge.receivedRequests(transport)).toHaveLength(0);
   });
 });

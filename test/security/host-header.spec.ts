@@ -1,7 +1,7 @@
 /** Attack: a missing, repeated or forged Host header, to impersonate a host or to inject into forwarded headers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
-import { startEdge, WAYS, type Edge } from '../support/edge.js';
+import { startEdge, TRANSPORTS, type Edge } from '../support/edge.js';
 import { expectProblem, parseAnswer } from '../support/problem.js';
 import type { Proxied } from '../support/proxied.js';
 
@@ -10,7 +10,7 @@ let gateway: Proxied;
 
 beforeAll(async () => {
   edge = await startEdge();
-  gateway = edge.of('read by hand');
+  gateway = edge.gatewayFor('read by hand');
 });
 afterAll(() => edge.stop());
 beforeEach(() => edge.answerWith(json({ ok: true })));
@@ -95,8 +95,9 @@ describe('a valid Host header is forwarded unchanged', () => {
   });
 });
 
-// RFC 3986 section 3.2.2, of which RFC 9110 section 7.2 makes the Host; over HTTP/2 RFC 9113 section 8.3.1 the authority.
-describe.each(WAYS)('%s', (way) => {
+// RFC 3986 section 3.2.2, of which RFC 9110 section 7.2 makes the Host; over HTTP/2 RFC 9113 section 8.3.1 the
+// authority.
+describe.each(TRANSPORTS)('%s', (transport) => {
   it.each([
     ['an escape that is none', 'a%zz'],
     ['a percent sign', '%'],
@@ -114,15 +115,15 @@ describe.each(WAYS)('%s', (way) => {
     ['an encoded end of a line', 'a%0d%0ab'],
     ['an encoded letter', 'a%2d'],
   ])('an invalid host is refused: %s', async (_what, host) => {
-    expectProblem(await edge.ask(way, { host }), 'bad_request');
-    expect(edge.received(way)).toHaveLength(0);
+    expectProblem(await edge.sendRequest(transport, { host }), 'bad_request');
+    expect(edge.receivedRequests(transport)).toHaveLength(0);
   });
 
   it.each(['e:', 'a:65535', '[::1]:', '[2001:db8::1]:8443', '[::ffff:1.2.3.4]'])(
     'a valid host is served: %s',
     async (host) => {
-      expect((await edge.ask(way, { host })).status).toBe(200);
-      expect(edge.received(way)[0]?.headers).toMatchObject({ 'x-forwarded-host': host });
+      expect((await edge.sendRequest(transport, { host })).status).toBe(200);
+      expect(edge.receivedRequests(transport)[0]?.headers).toMatchObject({ 'x-forwarded-host': host });
     },
   );
 });

@@ -154,12 +154,12 @@ describeOnDatabases('a link', (kind) => {
   it('of a password reset ends with a password change, and so does a pending sign-in', async () => {
     const member = await memberWithPassword(database, running);
     const token = await linkOf({ kind: 'password_reset', memberId: member.id });
-    const step = await running.members.steps.begin('second_factor', member.id, { method: 'password' });
+    const step = await running.members.steps.createStep('second_factor', member.id, { method: 'password' });
     const own = browser();
     await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
     await own.call('PUT', '/me/password', { password: 'nine quiet herons over the weir' });
     expect(await outcome(browser().ask('POST', '/links/read', { token }))).toBe('link_ended');
-    await expect(running.members.steps.attempt(step.token, 'second_factor')).rejects.toThrow(/Start over/);
+    await expect(running.members.steps.countAttempt(step.token, 'second_factor')).rejects.toThrow(/Start over/);
   });
 
   it('of a password reset makes a concurrent sign-in with the old password fail', async () => {

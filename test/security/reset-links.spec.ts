@@ -87,7 +87,12 @@ describeOnDatabases('a password reset link', (kind) => {
     const old = { email, password: GOOD_PASSWORD };
     expect(await outcome(browser().ask('POST', '/sign-in/password', old))).toBe('invalid_credentials');
     expect(await withPasskey(device)).toBe('invalid_credentials');
-    expect(await running.members.ways.of(id)).toEqual({ password: true, totp: false, passkeys: 0, issuers: [] });
+    expect(await running.members.signInMethods.findMethods(id)).toEqual({
+      password: true,
+      totp: false,
+      passkeys: 0,
+      issuers: [],
+    });
     const mine = { email, password: NEW_PASSWORD };
     expect(await outcome(browser().ask('POST', '/sign-in/password', mine))).toBe(200);
   });
@@ -130,7 +135,7 @@ describeOnDatabases('a password reset link', (kind) => {
     expect(factors.at(-1)).toMatchObject({ type: 'totp', is_removed: false });
     const ceo = browser();
     expect((await reset(id, ceo)).json()).toMatchObject({ state: 'second_factor' });
-    expect(await running.members.ways.of(id)).toMatchObject({ totp: true, passkeys: 0, issuers: [] });
+    expect(await running.members.signInMethods.findMethods(id)).toMatchObject({ totp: true, passkeys: 0, issuers: [] });
     await running.admin.request('DELETE', `/members/${id}/second-factor`);
     expect((await reset(id, ceo)).json()).toMatchObject({ state: 'signed_in' });
   });
@@ -159,9 +164,9 @@ describeOnDatabases('a password reset link', (kind) => {
     const second = browser();
     await second.call('POST', '/sign-in/password', { email, password: NEW_PASSWORD });
     await second.call('POST', '/confirmations', { password: NEW_PASSWORD });
-    const take = steps.take.bind(steps);
-    steps.take = async (...given) => {
-      steps.take = take;
+    const take = steps.consumeStep.bind(steps);
+    steps.consumeStep = async (...given) => {
+      steps.consumeStep = take;
       const step = await take(...given);
       expect((await reset(id)).status).toBe(200);
       return step;
@@ -171,7 +176,7 @@ describeOnDatabases('a password reset link', (kind) => {
     expect(await withPasskey(late)).toBe('invalid_credentials');
 
     const { clock } = running;
-    const identities = new Identities(database, clock, running.members.ways);
+    const identities = new Identities(database, clock, running.members.signInMethods);
     const { accessChanges, sessions, signIn } = running.members;
     const providers = new ProviderSignIn(database, clock, identities, sessions, signIn, accessChanges);
     const from = { ip: '127.0.0.1', userAgent: 'test' };
@@ -182,7 +187,7 @@ describeOnDatabases('a password reset link', (kind) => {
     const journey = { ...arrival, purpose: 'link', linkHash: null, returnTo: '/' } as const;
     const context = { actor: id, ip: from.ip, requestId: 'req_test' };
     await expect(providers.link(journey, session.id, context)).rejects.toMatchObject({ code: 'session_ended' });
-    expect((await running.members.ways.of(id)).issuers).toEqual([]);
+    expect((await running.members.signInMethods.findMethods(id)).issuers).toEqual([]);
   });
 
   it('lists removed factors in the mail to the member, even with passwords turned off', async () => {

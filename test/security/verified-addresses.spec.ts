@@ -97,7 +97,7 @@ describeOnDatabases('an email address', (kind) => {
   };
   const providers = () => {
     const { clock } = running;
-    const identities = new Identities(database, clock, running.members.ways);
+    const identities = new Identities(database, clock, running.members.signInMethods);
     const { sessions, signIn, accessChanges } = running.members;
     return {
       invitations: new ProviderInvitations(database, clock, identities, signIn, accessChanges),
@@ -192,9 +192,9 @@ describeOnDatabases('an email address', (kind) => {
         for (const verifiedAt of [null, 1]) {
           const { id, email } = await member(newAddress(), verifiedAt);
           const token = await invited(email, accountId);
-          const taken = providers().invitations.take(arrival(identity(email, true), token), FROM);
+          const taken = providers().invitations.acceptInvitation(arrival(identity(email, true), token), FROM);
           await expect(taken).rejects.toMatchObject({ code: 'missing_credentials' });
-          expect((await running.members.ways.of(id)).issuers).toEqual([]);
+          expect((await running.members.signInMethods.findMethods(id)).issuers).toEqual([]);
           expect(await accountsOf(id)).toEqual([]);
         }
       },
@@ -315,7 +315,7 @@ describeOnDatabases('an email address', (kind) => {
       async () => {
         const email = newAddress();
         const token = await invited(email, await newAccount());
-        await providers().invitations.take(arrival(identity(email, true), token), FROM);
+        await providers().invitations.acceptInvitation(arrival(identity(email, true), token), FROM);
         return email;
       },
     ],

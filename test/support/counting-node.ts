@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { Degradation } from '../../src/quota/degradation.js';
-import { EmptiedStore } from '../../src/quota/emptied-store.js';
+import { StoreRestoration } from '../../src/quota/store-restoration.js';
 import { LimiterSink } from '../../src/quota/limiter-sink.js';
 import { Limiter } from '../../src/quota/limiter.js';
 import { CounterMemory } from '../../src/quota/model/counter-memory.js';
@@ -28,7 +28,7 @@ export type TestDatabase = Awaited<ReturnType<typeof testDatabase>>;
 export class CountingNode {
   readonly counters: RedisCounters;
   readonly ledger: MonthLedger;
-  private readonly emptied: EmptiedStore;
+  private readonly restoration: StoreRestoration;
   private isDeaf = false;
   private readonly usage: UsageFlush;
   readonly limiter: Limiter;
@@ -53,7 +53,7 @@ export class CountingNode {
     const windows = new ProcessThrottleWindows(systemClock);
     this.limiter = new Limiter(this.counters, shadows, this.ledger, windows, systemClock, LOG, fallback);
     const nodes = new NodeCount(this.whoseReplyMayBeLost(client), true);
-    this.emptied = new EmptiedStore(nodes, this.counters, this.ledger, memory, LOG);
+    this.restoration = new StoreRestoration(nodes, this.counters, this.ledger, memory, LOG);
     const table = new UsageTable(database.db, database.kind, true, () => this.counters.aheadMs);
     this.usage = new UsageFlush(table, this.ledger, new UsageRecorder(systemClock), systemClock, LOG, {
       isShared: true,
@@ -63,13 +63,13 @@ export class CountingNode {
 
   /** Checks whether the store was emptied, as the program does periodically. */
   look(): Promise<void> {
-    return this.emptied.checkStore();
+    return this.restoration.checkStore();
   }
 
   /** Checks the store, but loses the reply to the first script call. The store has executed the call. */
   async lookTooLate(): Promise<void> {
     this.isDeaf = true;
-    await this.emptied.checkStore();
+    await this.restoration.checkStore();
   }
 
   private whoseReplyMayBeLost(client: Redis): Redis {

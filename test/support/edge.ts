@@ -14,10 +14,10 @@ import { temporaryFolder } from './processes.js';
 import { startProxied, type OwnProxied, type Proxied, type ProxiedOptions } from './proxied.js';
 
 /** How a request reaches the gateway. "By hand" means the gateway's own parser for plain requests. */
-export type Way = 'read by hand' | 'read by Node' | 'over TLS' | 'over HTTP/2';
+export type Transport = 'read by hand' | 'read by Node' | 'over TLS' | 'over HTTP/2';
 
-/** All available ways, for `describe.each`. Without openssl there are no certificates for TLS and HTTP/2. */
-export const WAYS: readonly Way[] = hasOpenssl
+/** All available transports, for `describe.each`. Without openssl there are no certificates for TLS and HTTP/2. */
+export const TRANSPORTS: readonly Transport[] = hasOpenssl
   ? ['read by hand', 'read by Node', 'over TLS', 'over HTTP/2']
   : ['read by hand', 'read by Node'];
 
@@ -39,16 +39,16 @@ export interface EdgeRequest {
 }
 
 export interface Edge<Program extends Proxied = Proxied> {
-  /** Returns the program that serves a way. */
-  of(way: Way): Program;
+  /** Returns the program that serves a transport. */
+  gatewayFor(transport: Transport): Program;
   /** Replaces the handler of both backends, and clears their recorded requests. */
   answerWith(handler: BackendHandler): void;
   /** Sends a request on a new connection, with the API key unless `hasKey` is false. */
-  ask(way: Way, request?: EdgeRequest): Promise<Answer>;
-  /** Returns the requests that reached the backend of a way. */
-  received(way: Way): readonly RecordedRequest[];
+  sendRequest(transport: Transport, request?: EdgeRequest): Promise<Answer>;
+  /** Returns the requests that reached the backend of a transport. */
+  receivedRequests(transport: Transport): readonly RecordedRequest[];
   /** Opens an HTTP/1.1 connection that stays half-open when the server closes its side. */
-  connect(way: Exclude<Way, 'over HTTP/2'>): Promise<Socket>;
+  openSocket(transport: Exclude<Transport, 'over HTTP/2'>): Promise<Socket>;
   stop(): Promise<void>;
 }
 
@@ -58,14 +58,18 @@ export function startEdge(options?: ProxiedOptions): Promise<Edge>;
 export async function startEdge(options: ProxiedOptions = {}): Promise<Edge> {
   const plain = await startProxied(options);
   const encrypted = hasOpenssl ? await startProxied(withTls(options)) : plain;
-  const of = (way: Way): Proxied => (way === 'over TLS' || way === 'over HTTP/2' ? encrypted : plain);
+  const gatewayFor = (transport: Transport): Proxied =>
+    transport === 'over TLS' || transport === 'over HTTP/2' ? encrypted : plain;
   const all = new Set([plain, encrypted]);
   return {
-    of,
+    gatewayFor,
     answerWith: (handler) => all.forEach((each) => each.answerWith(handler)),
-    ask: (way, request = {}) => (way === 'over HTTP/2' ? askHttp2(of(way), request) : askHttp1(of(way), way, request)),
-    received: (way) => of(way).backend.requests,
-    connect: (way) => connectTo(of(way), way),
+    sendRequest: (transport, request = {}) =>
+      transport === 'over HTTP/2'
+        ? askHttp2(gatewayFor(transport), request)
+        : askHttp1(gatewayFor(transport), transport, request),
+    receivedRequests: (transport) => gatewayFor(transport).backend.requests,
+    openSocket: (transport) => connectTo(gatewayFor(transport), transport),
     stop: async () => void (await Promise.all([...all].map((each) => each.stop()))),
   };
 }
@@ -85,31 +89,31 @@ function withTls({ config = {}, ...more }: ProxiedOptions): ProxiedOptions {
  */
 export function requestText(
   { authorization }: Proxied,
-  way: Way,
+  transport: Transport,
   { method = 'GET', target = '/api/v1/open', host = 'a', fields = [], body = '', hasKey = true }: EdgeRequest,
 ): string {
   const lines = fields.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
   const key = hasKey ? `Authorization: ${authorization}\r\n` : '';
-  const first = way === 'read by Node' ? '\r\n' : '';
+  const first = transport === 'read by Node' ? '\r\n' : '';
   return `${first}${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${key}${lines}\r\n${body}`;
 }
 
-async function connectTo({ port }: Proxied, way: Way): Promise<Socket> {
+async function connectTo({ port }: Proxied, transport: Transport): Promise<Socket> {
   const at = { port, host: '127.0.0.1', allowHalfOpen: true };
-  const isTls = way === 'over TLS';
+  const isTls = transport === 'over TLS';
   const socket = isTls ? connectTls({ ...at, ALPNProtocols: ['http/1.1'], rejectUnauthorized: false }) : connectTcp(at);
   socket.on('error', () => undefined);
   await once(socket, isTls ? 'secureConnect' : 'connect');
   return socket;
 }
 
-async function askHttp1(proxied: Proxied, way: Way, request: EdgeRequest): Promise<Answer> {
-  const socket = (await connectTo(proxied, way)).setEncoding('latin1');
+async function askHttp1(proxied: Proxied, transport: Transport, request: EdgeRequest): Promise<Answer> {
+  const socket = (await connectTo(proxied, transport)).setEncoding('latin1');
   let text = '';
   socket.on('data', (piece: string) => (text += piece));
   const last = request.isLast === false ? [] : ['Connection', 'close'];
   const fields = [...(request.fields ?? []), ...last];
-  socket.write(requestText(proxied, way, { ...request, fields }), 'latin1');
+  socket.write(requestText(proxied, transport, { ...request, fields }), 'latin1');
   socket.setTimeout(5_000, () => socket.destroy());
   await once(socket, 'end').catch(() => undefined);
   socket.destroy();

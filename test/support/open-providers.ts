@@ -3,7 +3,7 @@ import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ProviderClients } from '../../src/members/providers/provider-clients.js';
 import { Providers, type ProviderJourney, type ProviderParts } from '../../src/members/providers/providers.js';
-import { SignInSteps } from '../../src/members/sign-in/steps.js';
+import { SignInSteps } from '../../src/members/sign-in/sign-in-steps.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { PROVIDER_CLIENT } from './identity-provider.js';
 
@@ -48,6 +48,6 @@ export class OpenProviders {
 
   /** Completes a sign-in at the provider `company`. `query` is the query of the callback URL. */
   async finish(stepToken: string | undefined, query: string) {
-    return await this.providers.finish('company', await this.providers.takeStep(stepToken), query);
+    return await this.providers.finish('company', await this.providers.consumeStep(stepToken), query);
   }
 }

@@ -51,7 +51,7 @@ export interface RunSummary {
  * passes, or Jest fails. It also fails if more than `MAX_QUARANTINED` tests are in quarantine.
  * @param files absolute paths of all files to run; undefined if Jest chose them
  */
-export function summarise(
+export function summarize(
   run: JestRun,
   { files, quarantine = [] }: { readonly files?: readonly string[]; readonly quarantine?: readonly Quarantined[] } = {},
 ): RunSummary {

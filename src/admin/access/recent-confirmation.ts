@@ -27,7 +27,7 @@ export const CLOCK = Symbol('Clock');
 @Injectable()
 export class RecentConfirmation {
   constructor(
-    private readonly ways: SignInMethods,
+    private readonly signInMethods: SignInMethods,
     private readonly firstOwner: FirstOwner,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -60,7 +60,7 @@ export class RecentConfirmation {
   async checkFirstPasskey(principal: SignedInMember): Promise<void> {
     const { member, session } = principal;
     if (session.method !== 'password' || session.confirmedAt !== session.createdAt) return;
-    const { passkeys, totp } = await this.ways.of(member.id);
+    const { passkeys, totp } = await this.signInMethods.findMethods(member.id);
     const refused = passkeys > 0 || totp ? null : await this.refused(principal, CONFIRM_BEFORE_FIRST_PASSKEY);
     if (refused !== null) throw refused;
   }
@@ -70,12 +70,12 @@ export class RecentConfirmation {
    * operator and has no method.
    */
   private async refused({ member, session }: SignedInMember, detail: string): Promise<Problem | null> {
-    const ways = await this.ways.toConfirm(member.id, session.method);
+    const methods = await this.signInMethods.findConfirmationMethods(member.id, session.method);
     // The demo's operator signs in with a link, and usually has no confirmation method.
-    if (ways.length === 0 && (await this.firstOwner.isDemo(member.id))) return null;
+    if (methods.length === 0 && (await this.firstOwner.isDemo(member.id))) return null;
     return new Problem('confirmation_required', {
-      detail: ways.length > 0 ? detail : NO_CONFIRMATION_METHOD,
-      confirmWith: ways,
+      detail: methods.length > 0 ? detail : NO_CONFIRMATION_METHOD,
+      confirmWith: methods,
     });
   }
 }

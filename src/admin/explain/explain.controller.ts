@@ -69,7 +69,13 @@ export class ExplainController {
     const key = await this.keys.get(body.api_key_id);
     const account = await this.accounts.get(key.accountId);
     const { operation, method, path, host, client_address: clientAddress } = body;
-    const explanation = await this.explainer.explain(key, account, { operation, method, path, host, clientAddress });
+    const explanation = await this.explainer.explain(key, account, {
+      operationId: operation,
+      method,
+      path,
+      host,
+      clientAddress,
+    });
     return explanationResource(explanation, this.explainer.pathOf);
   }
 }

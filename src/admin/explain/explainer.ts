@@ -19,7 +19,7 @@ import { Problem } from '../../platform/problems/errors.js';
 
 /** ExplainRequest is the request to explain: an operation by ID, or a method and path. */
 export interface ExplainRequest {
-  readonly operation?: string | undefined;
+  readonly operationId?: string | undefined;
   readonly method?: string | undefined;
   readonly path?: string | undefined;
   /** Requested host with an optional port. Undefined if the path decides alone which API serves the request. */
@@ -31,7 +31,7 @@ export interface ExplainRequest {
 /** Explanation is the result of a preview. */
 export interface Explanation {
   /** The key in the form in which the gateway caches keys. */
-  readonly known: CachedKey;
+  readonly cachedKey: CachedKey;
   readonly record: ApiKeyRecord;
   /** Undefined if the request matches no operation. */
   readonly operation: Operation | undefined;
@@ -56,11 +56,11 @@ const MAX_LISTED_HOSTS = 20;
 export class Explainer {
   /**
    * @param admission steps and routes of the request path
-   * @param known builds the cached key from a record, with the code that real requests use
+   * @param buildCachedKey builds the cached key from a record, with the code that real requests use
    */
   constructor(
     private readonly admission: { readonly steps: Steps; readonly routes: Routes },
-    private readonly known: (record: ApiKeyRecord) => CachedKey,
+    private readonly buildCachedKey: (record: ApiKeyRecord) => CachedKey,
     private readonly config: () => Pick<Config, 'file' | 'operations'>,
   ) {}
 
@@ -68,7 +68,7 @@ export class Explainer {
   readonly pathOf = (operation: Operation): string => publicPaths(this.config().file)(operation);
 
   /** Reports whether the current configuration has an operation with this ID. */
-  knows(operationId: string): boolean {
+  hasOperation(operationId: string): boolean {
     return this.config().operations.some(({ id }) => id === operationId);
   }
 
@@ -79,19 +79,19 @@ export class Explainer {
    */
   async explain(key: ApiKey, account: Account, asked: ExplainRequest): Promise<Explanation> {
     const record = recordOf(key, account);
-    const known = this.known(record);
+    const cachedKey = this.buildCachedKey(record);
     const address = asked.clientAddress === undefined ? undefined : plainAddress(asked.clientAddress);
     const { file } = this.config();
-    const request = new PreviewedRequest(this.requestedTarget(asked, address), known, address);
+    const request = new PreviewedRequest(this.requestedTarget(asked, address), cachedKey, address);
     const steps = await previewSteps(this.admission.steps, new AcceptedHosts(file), request);
     const problem = steps.find((step) => step.problem !== undefined)?.problem;
     const { operation, live, shadow } = request;
     const hosts = operation === undefined ? [] : apiOf(file, operation.api).hosts;
-    return { known, record, operation, hosts, live, shadow, steps, problem };
+    return { cachedKey, record, operation, hosts, live, shadow, steps, problem };
   }
 
   private requestedTarget(
-    { operation: id, method = 'GET', path: url = '', host }: ExplainRequest,
+    { operationId: id, method = 'GET', path: url = '', host }: ExplainRequest,
     address: string = LOCAL_ADDRESS,
   ): Operation | PreviewedTarget {
     if (id === undefined) return { method, url, message: messageOf(host ?? this.onlyHostOf(url), address) };

@@ -93,7 +93,7 @@ export function explanationResource(
   explanation: Explanation,
   pathOf: (operation: Operation) => string,
 ): ExplanationResource {
-  const { record, known, operation, hosts, live, shadow } = explanation;
+  const { record, cachedKey, operation, hosts, live, shadow } = explanation;
   const { timeZone, limitChanges } = record;
   return {
     api_key_id: record.keyId,
@@ -111,8 +111,8 @@ export function explanationResource(
             scopes: [...operation.scopes],
           },
     cost: operation?.cost ?? 0,
-    charge: known.subject?.charge ?? null,
-    on_redis_loss: known.subject?.onStoreLoss ?? null,
+    charge: cachedKey.subject?.charge ?? null,
+    on_redis_loss: cachedKey.subject?.onStoreLoss ?? null,
     steps: stepResources(explanation),
     limits: limitResources(live, limitChanges, timeZone),
     shadow: limitResources(shadow, limitChanges, timeZone),

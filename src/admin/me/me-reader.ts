@@ -13,21 +13,25 @@ export class MeReader {
   constructor(
     private readonly members: MemberStore,
     private readonly accounts: AccountStore,
-    private readonly ways: SignInMethods,
+    private readonly signInMethods: SignInMethods,
   ) {}
 
   async read(principal: Principal): Promise<MeResource> {
     switch (principal.kind) {
       case 'member': {
         const { member, session, cookie } = principal;
-        const [stored, ways, accounts] = await Promise.all([
+        const [stored, methods, accounts] = await Promise.all([
           this.members.get(member.id),
-          this.ways.of(member.id),
+          this.signInMethods.findMethods(member.id),
           this.members.accountsOf(member.isOperator ? 'operator' : { memberId: member.id }, MAX_ACCOUNTS),
         ]);
         return {
           // Use the session's value. Outside the operator networks, members have no operator rights.
-          member: ownMember({ ...stored, isOperator: member.isOperator }, ways, this.ways.canSignIn(ways)),
+          member: ownMember(
+            { ...stored, isOperator: member.isOperator },
+            methods,
+            this.signInMethods.canSignIn(methods),
+          ),
           portal: null,
           ...ownAccounts(accounts),
           csrf_token: csrfTokenOf(cookie),

@@ -33,7 +33,7 @@ type PasskeyResource = z.output<typeof passkeySchema>;
 export class MyPasskeysController {
   constructor(
     private readonly passkeys: Passkeys,
-    private readonly own: SignInMethods,
+    private readonly signInMethods: SignInMethods,
     private readonly confirmed: RecentConfirmation,
     private readonly site: Site,
   ) {}
@@ -49,7 +49,7 @@ export class MyPasskeysController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-    this.own.checkOffered('passkeys');
+    this.signInMethods.checkOffered('passkeys');
     await this.confirmed.checkFirstPasskey(memberOfCaller(caller));
     const { options, step } = await this.passkeys.beginRegistration(member);
     reply.header('Set-Cookie', this.site.cookie('step', step.token));
@@ -64,7 +64,7 @@ export class MyPasskeysController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PasskeyResource> {
-    this.own.checkOffered('passkeys');
+    this.signInMethods.checkOffered('passkeys');
     const owner = memberOfCaller(caller);
     await this.confirmed.checkFirstPasskey(owner);
     const step = this.site.read(request.headers.cookie, 'step');

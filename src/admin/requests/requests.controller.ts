@@ -80,9 +80,9 @@ export class RequestsController {
   /** Explains how the gateway would respond to the logged request now. Null if its operation no longer exists. */
   private async explain(account: Account, row: LoggedRequest): Promise<RequestDetail['explanation']> {
     const { explainer } = this;
-    if (!explainer.knows(row.operation)) return null;
+    if (!explainer.hasOperation(row.operation)) return null;
     const key = await this.keys.get(row.api_key_id);
-    const request = { operation: row.operation, clientAddress: row.ip };
+    const request = { operationId: row.operation, clientAddress: row.ip };
     return explanationResource(await explainer.explain(key, account, request), explainer.pathOf);
   }
 }

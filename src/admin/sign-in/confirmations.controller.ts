@@ -55,7 +55,7 @@ export class ConfirmationsController {
     private readonly secondFactor: SecondFactorSignIn,
     private readonly passkeys: Passkeys,
     private readonly sessions: Sessions,
-    private readonly own: SignInMethods,
+    private readonly signInMethods: SignInMethods,
     private readonly site: Site,
   ) {}
 
@@ -89,11 +89,13 @@ export class ConfirmationsController {
     { password, code, passkey }: Confirm,
     request: FastifyRequest,
   ): Promise<boolean> {
-    if (password !== undefined) this.own.checkOffered('passwords');
-    if (passkey !== undefined) this.own.checkOffered('passkeys');
+    if (password !== undefined) this.signInMethods.checkOffered('passwords');
+    if (passkey !== undefined) this.signInMethods.checkOffered('passkeys');
     const browser = browserOf(request, this.site);
     if (password !== undefined) {
-      const needsCode = (await this.own.toConfirm(member.id, session.method)).includes('password_and_code');
+      const needsCode = (await this.signInMethods.findConfirmationMethods(member.id, session.method)).includes(
+        'password_and_code',
+      );
       if (needsCode && code === undefined) throw codeMissing();
       if (!(await this.signIn.confirmPassword(member, password, browser))) return false;
       return code === undefined || (await this.secondFactor.isRight(member.id, { code }, browser));
@@ -114,7 +116,7 @@ function codeMissing(): Problem {
 export class MyPasswordController {
   constructor(
     private readonly passwords: PasswordChange,
-    private readonly own: SignInMethods,
+    private readonly signInMethods: SignInMethods,
     private readonly site: Site,
   ) {}
 
@@ -126,7 +128,7 @@ export class MyPasswordController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    this.own.checkOffered('passwords');
+    this.signInMethods.checkOffered('passwords');
     const { member, session } = memberOfCaller(caller);
     const created = await this.passwords.change(member.id, password, session, browserOf(request, this.site), context);
     reply.header('Set-Cookie', this.site.cookie('session', created.token));

@@ -38,7 +38,7 @@ export class LinksController {
     @Body({ schema: readLinkSchema }) { token }: { token: string },
     @Req() request: FastifyRequest,
   ): Promise<LinkResource> {
-    return countFailedTries(this.attempts, request.ip, async () => linkResource(await this.links.read(token)));
+    return countFailedTries(this.attempts, request.ip, async () => linkResource(await this.links.describeLink(token)));
   }
 
   @Operation('takeLink', signInSchema)
@@ -50,7 +50,7 @@ export class LinksController {
     return countFailedTries(this.attempts, request.ip, async () => {
       const browser = browserOf(request, this.site);
       const liveSession = browser.session === undefined ? undefined : await this.sessions.find(browser.session);
-      const result = await this.links.take(body, browser, liveSession);
+      const result = await this.links.useLink(body, browser, liveSession);
       return result.state === 'portal'
         ? this.responses.ofPortal(result, reply)
         : this.responses.ofMember(result, reply, 'link');

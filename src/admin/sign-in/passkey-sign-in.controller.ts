@@ -27,12 +27,12 @@ export class PasskeySignInController {
     private readonly attempts: SignInAttempts,
     private readonly site: Site,
     private readonly responses: SignInResponses,
-    private readonly own: SignInMethods,
+    private readonly signInMethods: SignInMethods,
   ) {}
 
   @Operation('beginPasskeySignIn', passkeyRequestSchema)
   async begin(@Res({ passthrough: true }) reply: FastifyReply): Promise<PublicKeyCredentialRequestOptionsJSON> {
-    this.own.checkOffered('passkeys');
+    this.signInMethods.checkOffered('passkeys');
     const { options, step } = await this.passkeys.beginSignIn();
     reply.header('Set-Cookie', this.site.cookie('step', step.token));
     return options;
@@ -44,7 +44,7 @@ export class PasskeySignInController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignInResource> {
-    this.own.checkOffered('passkeys');
+    this.signInMethods.checkOffered('passkeys');
     const browser = browserOf(request, this.site);
     const attempt = await this.attempts.beginUnnamed(request.ip);
     reply.header('Set-Cookie', this.site.noCookie('step'));
@@ -69,7 +69,7 @@ export class PasskeySignInController {
 export class PasskeyConfirmationController {
   constructor(
     private readonly passkeys: Passkeys,
-    private readonly own: SignInMethods,
+    private readonly signInMethods: SignInMethods,
     private readonly site: Site,
   ) {}
 
@@ -78,7 +78,7 @@ export class PasskeyConfirmationController {
     @Myself() { id }: SessionMember,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PublicKeyCredentialRequestOptionsJSON> {
-    this.own.checkOffered('passkeys');
+    this.signInMethods.checkOffered('passkeys');
     const { options, step } = await this.passkeys.beginConfirmation(id);
     reply.header('Set-Cookie', this.site.cookie('step', step.token));
     return options;

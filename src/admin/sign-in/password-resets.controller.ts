@@ -22,7 +22,7 @@ const acceptedSchema = z.object({}).meta({ id: 'Accepted' });
 export class PasswordResetsController {
   constructor(
     private readonly admin: MemberAdmin,
-    private readonly own: SignInMethods,
+    private readonly signInMethods: SignInMethods,
     private readonly attempts: SignInAttempts,
     @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
   ) {}
@@ -35,7 +35,7 @@ export class PasswordResetsController {
     // Count all requests, because each can send an email that its recipient did not ask for.
     await this.attempts.beginUnnamed(request.ip);
     // Send no link if sign-in by password is off. A reset link must not bypass the identity provider.
-    if (!this.own.offered().passwords) return {};
+    if (!this.signInMethods.offered().passwords) return {};
     // Don't await the reset, because the response time would reveal whether a member exists.
     this.admin.requestReset(email, changeContextOf(request)).catch((error: unknown) => {
       const fields = { event: 'password_reset_failed', err: error, request_id: request.id };

@@ -48,7 +48,7 @@ export class ProviderSignInController {
     reply.header('Set-Cookie', this.site.noCookie('step'));
     let failureUrl = (code: string): string => failurePage('sign_in', '/', code);
     try {
-      const step = await this.providers.takeStep(this.site.read(request.headers.cookie, 'step'));
+      const step = await this.providers.consumeStep(this.site.read(request.headers.cookie, 'step'));
       const { purpose, returnTo } = step.data;
       failureUrl = (code) => failurePage(purpose, returnTo, code);
       const { search } = new URL(request.url, this.site.origin);

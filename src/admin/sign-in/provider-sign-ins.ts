@@ -59,7 +59,7 @@ export class ProviderSignIns {
     private readonly identities: Identities,
     private readonly sessions: Sessions,
     private readonly confirmed: RecentConfirmation,
-    private readonly ways: SignInMethods,
+    private readonly signInMethods: SignInMethods,
     private readonly attempts: SignInAttempts,
   ) {}
 
@@ -74,7 +74,9 @@ export class ProviderSignIns {
     const { purpose, token, return_to: returnTo } = body;
     const journey = { purpose, memberId: null, linkHash: null, returnTo };
     if (token !== undefined) {
-      const linkHash = await countFailedTries(this.attempts, browser.ip, () => this.invitations.begin(token));
+      const linkHash = await countFailedTries(this.attempts, browser.ip, () =>
+        this.invitations.findInvitationHash(token),
+      );
       return { ...journey, linkHash };
     }
     if (purpose === 'sign_in') return journey;
@@ -102,7 +104,7 @@ export class ProviderSignIns {
       case 'sign_in':
         return this.signIn.finish(arrival, browser);
       case 'invitation':
-        return this.invitations.take(arrival, browser);
+        return this.invitations.acceptInvitation(arrival, browser);
       case 'link':
       case 'confirm': {
         const { member, session } = await this.requireMember(browser);
@@ -122,7 +124,7 @@ export class ProviderSignIns {
 
   /** Rejects with `conflict` if the member cannot confirm with an identity provider in this session. */
   private async checkMayConfirm({ id }: SessionMember, { method }: Session): Promise<void> {
-    if ((await this.ways.toConfirm(id, method)).includes('oidc')) return;
+    if ((await this.signInMethods.findConfirmationMethods(id, method)).includes('oidc')) return;
     throw new Problem('conflict', { detail: 'You cannot confirm with an identity provider in this session.' });
   }
 

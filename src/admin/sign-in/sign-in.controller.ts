@@ -11,10 +11,10 @@ import { browserOf } from './browser.js';
 import { SignInResponses } from './sign-in-responses.js';
 import {
   signInSchema,
-  signInWaysSchema,
+  signInMethodsSchema,
   signInWithPasswordSchema,
   type SignInResource,
-  type SignInWaysResource,
+  type SignInMethodsResource,
   type SignInWithPassword,
 } from './sign-in.resource.js';
 
@@ -23,14 +23,14 @@ export class SignInController {
   constructor(
     private readonly signIn: SignIn,
     private readonly members: MemberStore,
-    private readonly own: SignInMethods,
+    private readonly signInMethods: SignInMethods,
     private readonly site: Site,
     private readonly responses: SignInResponses,
     @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
   ) {}
 
-  @Operation('getSignInWays', signInWaysSchema)
-  async ways(): Promise<SignInWaysResource> {
+  @Operation('getSignInWays', signInMethodsSchema)
+  async readSignInMethods(): Promise<SignInMethodsResource> {
     const firstOwner = !(await this.members.hasOperator());
     const { signIn, mail } = this.deps.settings();
     return {
@@ -43,12 +43,12 @@ export class SignInController {
   }
 
   @Operation('signInWithPassword', signInSchema)
-  async withPassword(
+  async signInWithPassword(
     @Body({ schema: signInWithPasswordSchema }) body: SignInWithPassword,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignInResource> {
-    this.own.checkOffered('passwords');
+    this.signInMethods.checkOffered('passwords');
     const result = await this.signIn.withPassword(body.email, body.password, browserOf(request, this.site));
     return this.responses.ofMember(result, reply);
   }

@@ -1,14 +1,14 @@
 /** Defines the sign-in resources of the admin API: sign-in methods, results of a sign-in, and single-use links. */
 import { z } from 'zod';
 import { emailField, localeField, passwordField } from '../../members/member-fields.js';
-import type { LinkShown } from '../../members/sign-in/link-use.js';
+import type { LinkDescription } from '../../members/sign-in/link-use.js';
 import { nameField } from '../../records/account-fields.js';
 import { ROLES } from '../../members/permissions.js';
 import { encode } from '../openapi/encode.js';
 import { timeField } from '../openapi/fields.js';
 import { meSchema } from '../me/me.resource.js';
 
-export const signInWaysSchema = z
+export const signInMethodsSchema = z
   .object({
     password: z.boolean(),
     passkey: z.boolean(),
@@ -22,7 +22,7 @@ export const signInWaysSchema = z
   })
   .meta({ id: 'SignInWays' });
 
-export type SignInWaysResource = z.output<typeof signInWaysSchema>;
+export type SignInMethodsResource = z.output<typeof signInMethodsSchema>;
 
 export const signInWithPasswordSchema = z
   .strictObject({ email: z.string().min(1, 'must not be empty').max(320), password: passwordField })
@@ -99,7 +99,7 @@ export type LinkResource = z.output<typeof linkSchema>;
 /**
  * Returns the API resource of a link. A password reset removes all factors of the member except an authenticator app.
  */
-export function linkResource(link: LinkShown): LinkResource {
+export function linkResource(link: LinkDescription): LinkResource {
   const factors = link.factors.map((factor) => ({ ...factor, isRemoved: factor.type !== 'totp' }));
   return encode(linkSchema, { ...link, factors }, 'UTC');
 }

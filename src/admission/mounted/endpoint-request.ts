@@ -9,7 +9,7 @@ import type { RequestSource } from './request-source.js';
 export interface EndpointRequest extends AdmissionRequest {
   readonly requestId: string;
   /** Random hex digits, from which the request ID and the span ID are cut. Inner calls use the same digits. */
-  readonly names: string;
+  readonly idDigits: string;
   readonly message: ClientMessage;
   /** Node's request, for reading the body as a stream. Reading this property hands the connection over to Node. */
   readonly incoming: IncomingMessage;

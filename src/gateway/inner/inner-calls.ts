@@ -61,10 +61,10 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
 
   begin(call: InnerCall, done: (response: InnerResponse) => void): RunningCall {
     const { url, carrier, operation, mostBytes } = call;
-    const { clientAddress, scheme, names } = carrier;
+    const { clientAddress, scheme, idDigits } = carrier;
     const message = new InnerMessage(call);
     const response = new WholeResponse(mostBytes, done);
-    const exchange = new Exchange(message, response, url, clientAddress, scheme, this, names);
+    const exchange = new Exchange(message, response, url, clientAddress, scheme, this, idDigits);
     response.exchange = exchange;
     exchange.caller = response;
     exchange.source = { name: 'mcp', tool: call.tool, isCarrier: false };

@@ -54,14 +54,14 @@ type StreamListener = (
 
 /**
  * Adds HTTP/2 to a TLS server. Requests that `serve` does not handle reach the server's own listeners.
- * @param takeHttp1 receives Node's handler of HTTP/1.1 connections and returns its replacement
+ * @param wrapHttp1Handler receives Node's handler of HTTP/1.1 connections and returns its replacement
  * @returns a function that stops the checks of unadmitted streams
  */
 export function speakHttp2(
   server: Server,
   sessions: Http2Sessions,
   serve: ServeStream,
-  takeHttp1: (nodeListener: (socket: TLSSocket) => void) => (socket: TLSSocket) => void,
+  wrapHttp1Handler: (nodeListener: (socket: TLSSocket) => void) => (socket: TLSSocket) => void,
 ): () => void {
   const http2 = createServer(OPTIONS);
   const unadmitted = new UnadmittedStreams();
@@ -89,7 +89,7 @@ export function speakHttp2(
     session.on('stream', onStream);
   });
   const nodeListeners = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[];
-  const handleHttp1 = takeHttp1((socket) => nodeListeners.forEach((listener) => listener.call(server, socket)));
+  const handleHttp1 = wrapHttp1Handler((socket) => nodeListeners.forEach((listener) => listener.call(server, socket)));
   server.removeAllListeners('secureConnection');
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.alpnProtocol === 'h2') {

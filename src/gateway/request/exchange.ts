@@ -23,7 +23,7 @@ import type { QuotaSubject } from '../../quota/model/subject.js';
 import { IN_FLIGHT, type Completion, type UsageCell } from '../../quota/model/usage-cell.js';
 import { isHttp2 } from './framing.js';
 import { closeAfterResponse } from './last-response.js';
-import { continuedTrace, parseTraceparent, randomNames, requestId } from './request-ids.js';
+import { continuedTrace, parseTraceparent, randomIdDigits, requestId } from './request-ids.js';
 import type { RequestTrace } from './request-trace.js';
 
 /**
@@ -139,10 +139,10 @@ export class Exchange implements ForwardClient, EndpointRequest, Transaction {
     /** Scheme that the client used to reach the gateway, or to reach the trusted proxy. */
     readonly scheme: 'http' | 'https',
     private readonly owner: ExchangeOwner,
-    readonly names = randomNames(),
+    readonly idDigits = randomIdDigits(),
   ) {
     const offered = message.headers['x-request-id'];
-    this.requestId = requestId(typeof offered === 'string' ? offered : undefined, names);
+    this.requestId = requestId(typeof offered === 'string' ? offered : undefined, idDigits);
     const query = url.indexOf('?');
     this.pathEnd = query === -1 ? url.length : query;
   }
@@ -248,7 +248,7 @@ export class Exchange implements ForwardClient, EndpointRequest, Transaction {
 
   /** `traceparent` for the backend; empty if there is none. */
   get traceparent(): string {
-    return this.trace?.traceparent ?? continuedTrace(this.message.headers['traceparent'], this.names);
+    return this.trace?.traceparent ?? continuedTrace(this.message.headers['traceparent'], this.idDigits);
   }
 
   /** ID of the trace of the request; empty if there is none. */

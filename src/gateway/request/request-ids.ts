@@ -13,12 +13,14 @@ const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9
 /** The flag `sampled` of `traceparent`. */
 export const SAMPLED = 1;
 
-/** End offsets of the IDs in the result of `randomNames`: 12 bytes for the request ID, then 8 bytes for the span ID. */
+/**
+ * End offsets of the IDs in the result of `randomIdDigits`: 12 bytes for the request ID, then 8 bytes for the span ID.
+ */
 const REQUEST_ID_END = 24;
 const SPAN_ID_END = REQUEST_ID_END + 16;
 
 /** Returns the random hex digits from which the request ID and the span ID of a request are cut. */
-export function randomNames(): string {
+export function randomIdDigits(): string {
   return randomHex(SPAN_ID_END / 2);
 }
 
@@ -26,9 +28,9 @@ export function randomNames(): string {
  * Returns the client's `X-Request-Id` if it is valid and contains no API key. Otherwise returns a new ID, such as
  * `req_…`.
  */
-export function requestId(offered: string | undefined, names = randomNames()): string {
+export function requestId(offered: string | undefined, idDigits = randomIdDigits()): string {
   if (offered !== undefined && REQUEST_ID.test(offered) && withoutSecrets(offered) === offered) return offered;
-  return `req_${names.slice(0, REQUEST_ID_END)}`;
+  return `req_${idDigits.slice(0, REQUEST_ID_END)}`;
 }
 
 /**
@@ -36,10 +38,10 @@ export function requestId(offered: string | undefined, names = randomNames()): s
  * string if the caller's value is missing or invalid. For use without `tracing`, when the gateway starts no traces. A
  * new trace would decide for the backend whether its requests are sampled.
  */
-export function continuedTrace(offered: string | readonly string[] | undefined, names = randomNames()): string {
+export function continuedTrace(offered: string | readonly string[] | undefined, idDigits = randomIdDigits()): string {
   const caller = parseTraceparent(offered);
   if (caller === undefined) return '';
-  return `00-${caller.traceId}-${spanIdOf(names)}-${caller.flags.toString(16).padStart(2, '0')}`;
+  return `00-${caller.traceId}-${spanIdOf(idDigits)}-${caller.flags.toString(16).padStart(2, '0')}`;
 }
 
 /** CallerTrace is the trace context in a caller's `traceparent`. */
@@ -68,10 +70,10 @@ export function parseTraceparent(offered: string | readonly string[] | undefined
 
 /**
  * Returns the span ID for the backend call.
- * @param names result of `randomNames`
+ * @param idDigits result of `randomIdDigits`
  */
-export function spanIdOf(names: string): string {
-  return names.slice(REQUEST_ID_END, SPAN_ID_END);
+export function spanIdOf(idDigits: string): string {
+  return idDigits.slice(REQUEST_ID_END, SPAN_ID_END);
 }
 
 function randomHex(bytes: number): string {

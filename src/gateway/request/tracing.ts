@@ -38,12 +38,12 @@ export class Tracer {
   ) {}
 
   /** Continues the trace of the caller. Begins a new trace if the caller sent none. */
-  begin({ message, names }: Pick<Exchange, 'message' | 'names'>): RequestTrace {
+  begin({ message, idDigits }: Pick<Exchange, 'message' | 'idDigits'>): RequestTrace {
     const caller = parseTraceparent(message.headers['traceparent']);
     const traceId = caller?.traceId ?? randomBytes(16).toString('hex');
     const decides = caller !== undefined && this.followsCallers;
     const isSampled = decides ? (caller.flags & SAMPLED) === SAMPLED : this.samples(traceId);
-    return new RequestTrace(traceId, caller?.parentId ?? '', spanIdOf(names), isSampled);
+    return new RequestTrace(traceId, caller?.parentId ?? '', spanIdOf(idDigits), isSampled);
   }
 
   /**

@@ -35,7 +35,7 @@ export class Identities {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
-    private readonly ways: SignInMethods,
+    private readonly signInMethods: SignInMethods,
   ) {}
 
   /**
@@ -110,7 +110,7 @@ export class Identities {
       const { issuer, subject } = row;
       const own = trx.deleteFrom('member_identity').where('member_id', '=', memberId);
       const removal = own.where('issuer', '=', issuer).where('subject', '=', subject);
-      await this.ways.removeUnlessLast(trx, memberId, async () => void (await removal.execute()));
+      await this.signInMethods.removeUnlessLast(trx, memberId, async () => void (await removal.execute()));
       const change = { ...targetOf(memberId, 'member.identity_unlinked'), before: { id, issuer }, after: null };
       await recordChange(trx, context, change, this.clock.now());
     });

@@ -10,7 +10,7 @@ import type { AccessChanges } from '../credential-ends.js';
 import { emailKeyOf } from '../member-fields.js';
 import { memberByEmail } from '../member-rows.js';
 import { addMember } from '../new-members.js';
-import { dataOf, findLink, linkEnded, takeLink, type LinkRow } from '../links.js';
+import { dataOf, findLink, linkEnded, consumeLink, type LinkRow } from '../links.js';
 import type { Browser, SignedInMember, SignIn } from '../sign-in/sign-in.js';
 import type { Identities } from './identities.js';
 import { applyOperatorClaim } from './operator-claims.js';
@@ -39,7 +39,7 @@ export class ProviderInvitations {
    * Checks an invitation link without using it. Returns the hash of the link, to which the caller binds the sign-in.
    * @throws Problem `link_ended`
    */
-  async begin(token: string): Promise<string> {
+  async findInvitationHash(token: string): Promise<string> {
     const link = await findLink(this.database.db, token, this.clock.now());
     invitationOf(link);
     return link.hash;
@@ -51,13 +51,13 @@ export class ProviderInvitations {
    * @throws Problem `identity_unknown` if the provider does not verify the invited address
    * @throws Problem `missing_credentials` if another member has the address and has not linked the identity
    */
-  async take({ identity, linkHash }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
+  async acceptInvitation({ identity, linkHash }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
     if (linkHash === null) throw new Error('an invitation is taken by its link');
     const { kind } = this.database;
     return this.access.run(async (access) => {
       const { trx } = access;
       const now = this.clock.now();
-      const invited = invitationOf(await takeLink(trx, linkHash, now));
+      const invited = invitationOf(await consumeLink(trx, linkHash, now));
       if (!hasInvitedAddress(identity, invited)) throw notInvited();
       const memberId =
         (await this.identities.use(identity, trx)) ?? (await this.createMember(trx, identity, invited, browser));

@@ -11,7 +11,7 @@ import { Problem } from '../../platform/problems/errors.js';
 import { loadOpenIdClient, type ProviderClients } from './provider-clients.js';
 import { identityOf, isAllowedDomain, isSubject, type Claims, type ProviderIdentity } from './provider-identity.js';
 import { returnPath } from '../sign-in/return-to.js';
-import type { BegunStep, SignInStep, SignInSteps, StepData } from '../sign-in/steps.js';
+import type { CreatedStep, SignInStep, SignInSteps, StepData } from '../sign-in/sign-in-steps.js';
 
 /** Accepted clock difference when a sign-in at the provider must be fresh. */
 const CLOCK_TOLERANCE_MS = 30_000;
@@ -86,7 +86,7 @@ export class Providers {
    * Starts a sign-in at a provider. Returns the URL to which the caller redirects the browser, and the sign-in step.
    * @throws Problem `resource_not_found`; `identity_provider_unavailable` if discovery fails
    */
-  async begin(id: string, journey: ProviderJourney): Promise<{ readonly url: string; readonly step: BegunStep }> {
+  async begin(id: string, journey: ProviderJourney): Promise<{ readonly url: string; readonly step: CreatedStep }> {
     const provider = this.providerOf(id);
     const library = await loadOpenIdClient();
     const client = await this.clientOf(id, provider);
@@ -103,7 +103,7 @@ export class Providers {
       ...(journey.purpose === 'confirm' ? { prompt: 'login', max_age: '0' } : {}),
     });
     const { purpose, linkHash, memberId } = journey;
-    const step = await this.parts.steps.begin('oidc', memberId, {
+    const step = await this.parts.steps.createStep('oidc', memberId, {
       provider: id,
       state,
       nonce,
@@ -120,8 +120,8 @@ export class Providers {
    * Consumes the sign-in step of a browser that returns from a provider.
    * @throws Problem `sign_in_ended` if the step has expired or the browser has no step
    */
-  async takeStep(stepToken: string | undefined): Promise<SignInStep<'oidc'>> {
-    return await this.parts.steps.take(stepToken, 'oidc');
+  async consumeStep(stepToken: string | undefined): Promise<SignInStep<'oidc'>> {
+    return await this.parts.steps.consumeStep(stepToken, 'oidc');
   }
 
   /**

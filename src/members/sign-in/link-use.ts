@@ -9,7 +9,7 @@ import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { joinAccount } from '../account-members.js';
-import { dataOf, findLink, linkEnded, takeLink, type LinkRow } from '../links.js';
+import { dataOf, findLink, linkEnded, consumeLink, type LinkRow } from '../links.js';
 import { emailKeyOf, type Locale } from '../member-fields.js';
 import type { MemberRow } from '../member-rows.js';
 import { addMember } from '../new-members.js';
@@ -22,10 +22,10 @@ import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
 
 /**
- * LinkShown describes a link before its use. `expiresAt` is in milliseconds since the epoch. `accountName`, `email` and
- * `role` are null if the link has none.
+ * LinkDescription describes a link before its use. `expiresAt` is in milliseconds since the epoch. `accountName`,
+ * `email` and `role` are null if the link has none.
  */
-export interface LinkShown {
+export interface LinkDescription {
   readonly kind: LinkRow['kind'];
   readonly accountName: string | null;
   readonly email: string | null;
@@ -45,8 +45,8 @@ export interface LinkShown {
   readonly factors: readonly Factor[];
 }
 
-/** TakenWith holds the input of a request that uses a link. */
-export interface TakenWith {
+/** LinkInput holds the input of a request that uses a link. */
+export interface LinkInput {
   readonly token: string;
   readonly email?: string | undefined;
   readonly name?: string | undefined;
@@ -79,7 +79,7 @@ export class LinkUse {
    * Describes a link without using it.
    * @throws Problem `link_ended`
    */
-  async read(token: string): Promise<LinkShown> {
+  async describeLink(token: string): Promise<LinkDescription> {
     const { db } = this.database;
     const link = await findLink(db, token, this.clock.now());
     const accounts = db
@@ -94,7 +94,7 @@ export class LinkUse {
       email: link.kind === 'invitation' ? emailOf(link) : (member?.email ?? null),
       role: link.role,
       expiresAt: link.expires_at,
-      ways: waysOf(link, member, this.offered()),
+      ways: waysToUseLink(link, member, this.offered()),
       factors: link.kind === 'password_reset' && member !== undefined ? await listFactors(db, member.id) : [],
     };
   }
@@ -106,7 +106,7 @@ export class LinkUse {
    * @throws Problem `already_a_member` for an invitation, `session_ended` if the current session has ended
    * @throws Problem `forbidden` for a password or a new member that the configuration does not allow
    */
-  async take(given: TakenWith, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
+  async useLink(given: LinkInput, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
     const link = await findLink(this.database.db, given.token, this.clock.now());
     switch (link.kind) {
       case 'first_owner':
@@ -124,7 +124,7 @@ export class LinkUse {
     }
   }
 
-  private async createFirstOwner(link: LinkRow, given: TakenWith, browser: Browser): Promise<LinkResult> {
+  private async createFirstOwner(link: LinkRow, given: LinkInput, browser: Browser): Promise<LinkResult> {
     const { email, name } = given;
     if (email === undefined || name === undefined) throw missing({ email, name });
     const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
@@ -142,7 +142,7 @@ export class LinkUse {
    */
   private async acceptInvitation(
     link: LinkRow,
-    given: TakenWith,
+    given: LinkInput,
     browser: Browser,
     live: LiveSession | undefined,
   ): Promise<LinkResult> {
@@ -185,7 +185,7 @@ export class LinkUse {
     return memberId;
   }
 
-  private async resetMember(link: LinkRow, given: TakenWith, browser: Browser): Promise<LinkResult> {
+  private async resetMember(link: LinkRow, given: LinkInput, browser: Browser): Promise<LinkResult> {
     const member = await this.memberOfLink(link);
     if (member === undefined || member.status !== 'active') throw linkEnded();
     const hasSecondFactor = member.totp_confirmed_at !== null;
@@ -197,7 +197,7 @@ export class LinkUse {
     };
     if (!hasSecondFactor) return this.useLinkAndSignIn(link, browser, change);
     await this.database.db.transaction().execute(async (trx) => {
-      await takeLink(trx, link.hash, this.clock.now());
+      await consumeLink(trx, link.hash, this.clock.now());
       await change(trx);
     });
     return { state: 'second_factor', memberId: member.id };
@@ -238,7 +238,7 @@ export class LinkUse {
       returnUrl: returnUrl ?? '',
     };
     const begun = await this.database.db.transaction().execute(async (trx) => {
-      await takeLink(trx, link.hash, this.clock.now());
+      await consumeLink(trx, link.hash, this.clock.now());
       const owner = { portal, absoluteMs: PORTAL_SESSION_MS, createdBy: link.created_by };
       const created = await this.sessions.begin(owner, 'portal', browser, browser.session, trx);
       // Record the session ID. It connects the audit actor `portal:ses_…` with the portal link, and so with the link's
@@ -267,7 +267,7 @@ export class LinkUse {
     continuing?: Session,
   ): Promise<LinkResult> {
     const signedIn = await this.database.db.transaction().execute(async (trx) => {
-      await takeLink(trx, link.hash, this.clock.now());
+      await consumeLink(trx, link.hash, this.clock.now());
       const memberId = await change(trx);
       return this.signIn.finish(memberId, 'link', browser, { trx, continuing });
     });
@@ -304,7 +304,7 @@ export class LinkUse {
   private async newMember(
     trx: Transaction<Tables>,
     fields: { email: string; name: string; password: string | null; isOperator: boolean },
-    { locale }: TakenWith,
+    { locale }: LinkInput,
     browser: Browser,
   ): Promise<MemberRow> {
     const member = { ...fields, locale: locale ?? null };
@@ -324,7 +324,7 @@ export interface PortalData {
   readonly return_url: string;
 }
 
-function waysOf(link: LinkRow, member: MemberRow | undefined, offered: OfferedMethods): LinkShown['ways'] {
+function waysToUseLink(link: LinkRow, member: MemberRow | undefined, offered: OfferedMethods): LinkDescription['ways'] {
   if (link.kind === 'start' || link.kind === 'portal') return [];
   if (link.kind === 'email_verification') return ['sign_in'];
   const password = offered.passwords ? (['password'] as const) : [];

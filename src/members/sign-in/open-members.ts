@@ -16,7 +16,7 @@ import { PortalLinks } from '../links/portal-links.js';
 import { MemberStore } from '../members.js';
 import { BestEffortWrites } from '../best-effort-writes.js';
 import { Sessions } from '../sessions.js';
-import { offeredWaysOf, SignInMethods } from '../sign-in-methods.js';
+import { offeredMethodsOf, SignInMethods } from '../sign-in-methods.js';
 import type { ThrottleWindows } from '../../quota/throttle-windows.js';
 import { SignInAttempts } from './attempts.js';
 import { KnownBrowsers } from './known-browsers.js';
@@ -30,7 +30,7 @@ import { SecondFactorSignIn } from './second-factor-sign-in.js';
 import { SecondFactors } from './second-factors.js';
 import { SignIn } from './sign-in.js';
 import { SignInNotices } from './sign-in-notices.js';
-import { SignInSteps } from './steps.js';
+import { SignInSteps } from './sign-in-steps.js';
 
 /** MembersParts holds the dependencies that `SharedDependencies` does not have. */
 export interface MembersParts {
@@ -53,7 +53,7 @@ export interface Members {
   readonly tokens: AccountTokens;
   readonly sessions: Sessions;
   readonly store: MemberStore;
-  readonly ways: SignInMethods;
+  readonly signInMethods: SignInMethods;
   readonly passwords: Passwords;
   readonly newPasswords: NewPasswords;
   readonly attempts: SignInAttempts;
@@ -89,10 +89,10 @@ export function openMembers(
   const settings = () => config.current.file.admin;
   const host = () => new URL(adminUrlOf(settings())).hostname;
   const hasMail = () => settings().mail !== undefined;
-  const offeredWays = () => offeredWaysOf(settings().signIn);
+  const offeredMethods = () => offeredMethodsOf(settings().signIn);
   const sessionLimits = () => ({ idleMs: settings().sessions.idle, absoluteMs: settings().sessions.absolute });
   const store = new MemberStore(database, clock);
-  const ways = new SignInMethods(database, offeredWays);
+  const signInMethods = new SignInMethods(database, offeredMethods);
   const notes = new BestEffortWrites(clock, log);
   const sessions = new Sessions(database, clock, sessionLimits, notes);
   const passwords = new Passwords(new PasswordWork());
@@ -112,7 +112,7 @@ export function openMembers(
     tokens: new AccountTokens(database, clock, notes, log),
     sessions,
     store,
-    ways,
+    signInMethods,
     passwords,
     newPasswords,
     attempts,
@@ -120,11 +120,19 @@ export function openMembers(
     steps,
     openPasskeys: (origin) => {
       const party = () => ({ id: new URL(origin()).hostname, origin: origin(), name: 'Trailgate' });
-      return new Passkeys({ database, clock, steps, log, ways, party, notices });
+      return new Passkeys({ database, clock, steps, log, signInMethods, party, notices });
     },
     secondFactors,
-    secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, ways, clock),
-    links: new LinkUse(database, clock, sessions, newPasswords, signIn, offeredWays, notices),
+    secondFactorSignIn: new SecondFactorSignIn(
+      steps,
+      secondFactors,
+      attempts,
+      knownBrowsers,
+      signIn,
+      signInMethods,
+      clock,
+    ),
+    links: new LinkUse(database, clock, sessions, newPasswords, signIn, offeredMethods, notices),
     firstOwner: new FirstOwner(database, clock, store),
     accountMembers: new AccountMembers(database, clock, accessChanges),
     invitations: new Invitations(database, clock, hasMail),

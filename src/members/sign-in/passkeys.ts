@@ -20,7 +20,7 @@ import { Problem } from '../../platform/problems/errors.js';
 import { holdSession } from '../sessions.js';
 import type { SignInMethods } from '../sign-in-methods.js';
 import type { SignInNotices } from './sign-in-notices.js';
-import type { BegunStep, SignInSteps } from './steps.js';
+import type { CreatedStep, SignInSteps } from './sign-in-steps.js';
 import {
   authenticationOptions,
   registrationOptions,
@@ -52,7 +52,7 @@ export interface Passkey {
 /** BegunPasskey holds the options for the browser, and the sign-in step that the browser's response must match. */
 export interface BegunPasskey<Options> {
   readonly options: Options;
-  readonly step: BegunStep;
+  readonly step: CreatedStep;
 }
 
 /** PasskeyParts holds the dependencies of `Passkeys`. */
@@ -62,7 +62,7 @@ export interface PasskeyParts {
   readonly steps: SignInSteps;
   readonly party: () => RelyingParty;
   readonly log: Pick<Logger, 'warn'>;
-  readonly ways: SignInMethods;
+  readonly signInMethods: SignInMethods;
   readonly notices: SignInNotices;
 }
 
@@ -79,7 +79,7 @@ export class Passkeys {
     if (kept.length >= MAX_PASSKEYS) throw tooMany();
     const options = await registrationOptions(this.parts.party(), owner, kept.map(keptOf));
     const data = { challenge: options.challenge, purpose: 'register' } as const;
-    return { options, step: await this.parts.steps.begin('passkey', owner.id, data) };
+    return { options, step: await this.parts.steps.createStep('passkey', owner.id, data) };
   }
 
   /**
@@ -95,7 +95,7 @@ export class Passkeys {
     name: string,
     context: ChangeContext,
   ): Promise<Passkey> {
-    const step = await this.parts.steps.take(stepToken, 'passkey');
+    const step = await this.parts.steps.consumeStep(stepToken, 'passkey');
     if (step.memberId !== memberId || step.data.purpose !== 'register') throw wrongStep();
     const verified = await this.convertRefusal(
       () => verifiedRegistration(this.parts.party(), step.data.challenge, response),
@@ -162,7 +162,7 @@ export class Passkeys {
     purpose: 'sign_in' | 'confirm',
     response: AuthenticationResponseJSON,
   ): Promise<{ readonly memberId: string; readonly passkeyId: string }> {
-    const { memberId, data } = await this.parts.steps.take(stepToken, 'passkey');
+    const { memberId, data } = await this.parts.steps.consumeStep(stepToken, 'passkey');
     if (data.purpose !== purpose) throw wrongStep();
     const row = await this.parts.database.db
       .selectFrom('member_passkey')
@@ -207,7 +207,7 @@ export class Passkeys {
     await this.parts.database.db.transaction().execute(async (trx) => {
       const { name } = await this.ownRow(trx, memberId, id);
       const removal = trx.deleteFrom('member_passkey').where('id', '=', id);
-      await this.parts.ways.removeUnlessLast(trx, memberId, async () => void (await removal.execute()));
+      await this.parts.signInMethods.removeUnlessLast(trx, memberId, async () => void (await removal.execute()));
       await this.record(
         trx,
         memberId,
@@ -236,7 +236,7 @@ export class Passkeys {
 
   private async begin(memberId: string | null, purpose: 'sign_in' | 'confirm', kept: readonly KeptPasskey[]) {
     const options = await authenticationOptions(this.parts.party(), kept);
-    const step = await this.parts.steps.begin('passkey', memberId, { challenge: options.challenge, purpose });
+    const step = await this.parts.steps.createStep('passkey', memberId, { challenge: options.challenge, purpose });
     return { options, step };
   }
 

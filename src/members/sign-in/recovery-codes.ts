@@ -57,7 +57,7 @@ export async function removeRecoveryCodes(transaction: Kysely<Tables>, memberId:
  * Marks a member's code as used. Returns false if the code is wrong or was already used. Only one of several concurrent
  * calls with a code returns true.
  */
-export async function takeRecoveryCode(
+export async function consumeRecoveryCode(
   db: Kysely<Tables>,
   memberId: string,
   typed: string,

@@ -10,7 +10,7 @@ import type { CountedAttempt, SignInAttempts } from './attempts.js';
 import type { KnownBrowsers } from './known-browsers.js';
 import type { SecondFactors, ShownFactor } from './second-factors.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
-import type { BegunStep, SignInSteps, StepData } from './steps.js';
+import type { CreatedStep, SignInSteps, StepData } from './sign-in-steps.js';
 
 /** SecondFactorSignIn starts and completes the second step of a sign-in. */
 export class SecondFactorSignIn {
@@ -25,8 +25,8 @@ export class SecondFactorSignIn {
   ) {}
 
   /** Starts the second step after the first factor `method`. The browser must send the returned token with the code. */
-  async begin(memberId: string, method: StepData['second_factor']['method']): Promise<BegunStep> {
-    return await this.steps.begin('second_factor', memberId, { method });
+  async begin(memberId: string, method: StepData['second_factor']['method']): Promise<CreatedStep> {
+    return await this.steps.createStep('second_factor', memberId, { method });
   }
 
   /**
@@ -37,7 +37,7 @@ export class SecondFactorSignIn {
    * @throws Problem `resource_not_found` if the member no longer exists
    */
   async finish(stepToken: string | undefined, shown: ShownFactor, browser: Browser): Promise<SignedInMember> {
-    const { memberId, data } = await this.steps.attempt(stepToken, 'second_factor');
+    const { memberId, data } = await this.steps.countAttempt(stepToken, 'second_factor');
     if (memberId === null) throw new Error('a second factor is somebody’s');
     if (data.method === 'password') this.ways.checkOffered('passwords');
     const secondFactor = 'recoveryCode' in shown ? 'recovery_code' : 'totp';
@@ -45,7 +45,7 @@ export class SecondFactorSignIn {
       this.signIn.noteRefused(memberId, data.method, browser, secondFactor);
       throw wrongCode();
     }
-    await this.steps.take(stepToken, 'second_factor');
+    await this.steps.consumeStep(stepToken, 'second_factor');
     return await this.signIn.finish(memberId, data.method, browser, { secondFactor });
   }
 
@@ -59,7 +59,7 @@ export class SecondFactorSignIn {
     const attempt = await this.beginAttempt({ address: browser.ip, subject: memberId, browser: known });
     let isRight = false;
     try {
-      isRight = await this.factors.take(memberId, shown);
+      isRight = await this.factors.verifyFactor(memberId, shown);
     } catch (error) {
       await attempt.refunded();
       throw error;

@@ -12,7 +12,7 @@ import type { SignInChangeKind } from '../../mail/notice-texts.js';
 import type { Clock } from '../../platform/clock.js';
 import type { SecretBox } from '../../stores/secrets/secret-box.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { recoveryCodesLeft, removeRecoveryCodes, replaceRecoveryCodes, takeRecoveryCode } from './recovery-codes.js';
+import { recoveryCodesLeft, removeRecoveryCodes, replaceRecoveryCodes, consumeRecoveryCode } from './recovery-codes.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import { base32, matchingStep, otpauthUri, TOTP_SECRET_BYTES } from './totp.js';
 
@@ -141,11 +141,11 @@ export class SecondFactors {
    * Verifies a code and marks the code as used. Returns false if the code is wrong or was already used, or if the
    * member has no app. Each code works once, across all nodes.
    */
-  async take(memberId: string, shown: ShownFactor): Promise<boolean> {
+  async verifyFactor(memberId: string, shown: ShownFactor): Promise<boolean> {
     const { db } = this.database;
     const row = await this.rowOf(db, memberId);
     if (row.totp_confirmed_at === null || row.totp_secret === null) return false;
-    if ('recoveryCode' in shown) return await takeRecoveryCode(db, memberId, shown.recoveryCode, this.clock.now());
+    if ('recoveryCode' in shown) return await consumeRecoveryCode(db, memberId, shown.recoveryCode, this.clock.now());
     const step = this.timeStepOf(row, row.totp_secret, shown.code);
     if (step === null) return false;
     const { numUpdatedRows } = await db

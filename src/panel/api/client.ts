@@ -48,14 +48,14 @@ async function send(request: Request): Promise<Response> {
 /**
  * Returns the gate that a rejected request requires: sign-in or confirmation. Null if the response requires neither.
  */
-async function requiredGate(response: Response): Promise<{ kind: GateKind; ways: readonly string[] } | null> {
+async function requiredGate(response: Response): Promise<{ kind: GateKind; methods: readonly string[] } | null> {
   if (response.status !== 401 && response.status !== 403) return null;
   const body = (await response
     .clone()
     .json()
     .catch(() => ({}))) as { code?: string; confirm_with?: readonly string[] };
   const kind = GATES_BY_CODE.get(body.code ?? '');
-  return kind === undefined ? null : { kind, ways: body.confirm_with ?? [] };
+  return kind === undefined ? null : { kind, methods: body.confirm_with ?? [] };
 }
 
 /**
@@ -68,7 +68,7 @@ async function gatedFetch(request: Request): Promise<Response> {
   const gate = await requiredGate(response);
   if (gate === null || (gate.kind === 'sign_in' && SIGN_IN_REQUESTS.test(new URL(request.url).pathname)))
     return response;
-  if (!(await passGate(gate.kind, gate.ways))) return response;
+  if (!(await passGate(gate.kind, gate.methods))) return response;
   return send(retryRequest);
 }
 

@@ -10,7 +10,7 @@ export type GateKind = 'sign_in' | 'confirm';
 export interface OpenGate {
   readonly kind: GateKind;
   /** Confirmation methods as the API names them, such as `passkey`. Empty if the API names none. */
-  readonly ways: readonly string[];
+  readonly methods: readonly string[];
   /**
    * Closes the gate. If `passed` is true, all waiting requests are sent again. Otherwise, they end with their original
    * errors.
@@ -58,7 +58,7 @@ export function passSignIn(): void {
  * its kind.
  * @returns true if the request can be sent again; false if the user closed the gate, or the gate is not armed.
  */
-export function passGate(kind: GateKind, ways: readonly string[]): Promise<boolean> {
+export function passGate(kind: GateKind, methods: readonly string[]): Promise<boolean> {
   if (!isArmed) return Promise.resolve(false);
   gateResult ??= new Promise((resolve) => {
     const settle = (passed: boolean): void => {
@@ -69,7 +69,7 @@ export function passGate(kind: GateKind, ways: readonly string[]): Promise<boole
       notifyListeners();
       resolve(passed);
     };
-    const gate: OpenGate = { kind, ways, settle };
+    const gate: OpenGate = { kind, methods, settle };
     openGate = gate;
     notifyListeners();
   });

@@ -18,10 +18,10 @@ import { signOut, useMe } from './session.js';
 
 export function ConfirmForm({ gate }: { readonly gate: OpenGate }) {
   const { t } = useLingui();
-  const byPasskey = gate.ways.includes('passkey') && supportsPasskeys();
-  const needsCode = gate.ways.includes('password_and_code');
-  const byPassword = needsCode || gate.ways.includes('password');
-  const byProvider = gate.ways.includes('oidc');
+  const byPasskey = gate.methods.includes('passkey') && supportsPasskeys();
+  const needsCode = gate.methods.includes('password_and_code');
+  const byPassword = needsCode || gate.methods.includes('password');
+  const byProvider = gate.methods.includes('oidc');
   const hasNoMethod = !byPasskey && !byProvider && !byPassword;
   return (
     <Stack gap="md">

@@ -3,4 +3,4 @@ import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../api/client.js';
 
 export const useSignInMethods = () =>
-  useQuery({ queryKey: ['ways'], queryFn: () => unwrap(api.GET('/admin/v1/sign-in')), staleTime: 60_000 });
+  useQuery({ queryKey: ['sign-in-methods'], queryFn: () => unwrap(api.GET('/admin/v1/sign-in')), staleTime: 60_000 });

@@ -111,7 +111,7 @@ class CheckProcess {
     // The listener is on `close`, because `exit` can precede the last output on standard error.
     this.child.on('close', (code, signal) => this.ended(new Error(endOf(code, signal, this.stderr, memoryMb))));
     this.child.on('message', (message: FromCheck) => {
-      if (this.pending?.take(message) === false) void nextTurn().then(() => this.send({ type: 'next' }));
+      if (this.pending?.addMessage(message) === false) void nextTurn().then(() => this.send({ type: 'next' }));
     });
   }
 
@@ -120,7 +120,7 @@ class CheckProcess {
     const { timeoutMs } = this.bounds;
     const pending = new PendingCheck(request.environment);
     this.pending = pending;
-    const expire = (): void => pending.failed(new Error(`it took longer than ${timeoutMs / 1_000} s`));
+    const expire = (): void => pending.fail(new Error(`it took longer than ${timeoutMs / 1_000} s`));
     const timer = setTimeout(expire, timeoutMs);
     this.send({ type: 'check', request });
     try {
@@ -138,7 +138,7 @@ class CheckProcess {
 
   private ended(why: Error): void {
     this.hasEnded = true;
-    this.pending?.failed(why);
+    this.pending?.fail(why);
   }
 
   private send(message: ToCheck): void {
@@ -161,21 +161,21 @@ class PendingCheck {
   }
 
   /** Adds a message. Reports whether the result is complete. */
-  take(message: FromCheck): boolean {
+  addMessage(message: FromCheck): boolean {
     if (message.type !== 'part') this.residentBytes = message.residentBytes;
     if (message.type === 'valid') this.warnings = message.warnings;
-    const result = message.type === 'refused' ? refused(message) : this.valid(message);
+    const result = message.type === 'refused' ? refused(message) : this.validResult(message);
     if (result === undefined) return false;
     this.resolvers.resolve({ result, residentBytes: this.residentBytes });
     return true;
   }
 
-  failed(why: Error): void {
+  fail(why: Error): void {
     this.resolvers.reject(why);
   }
 
-  private valid(message: FromCheck): CheckResult | undefined {
-    const complete = message.type === 'part' ? this.received.take(message.part) : undefined;
+  private validResult(message: FromCheck): CheckResult | undefined {
+    const complete = message.type === 'part' ? this.received.addPart(message.part) : undefined;
     return complete && { kind: 'valid', warnings: this.warnings, ...complete };
   }
 }

@@ -7,12 +7,12 @@ import type { Logger } from '../../platform/log.js';
 import { onSignal } from '../../platform/signals.js';
 import type { CheckRequest } from './check-messages.js';
 import { ConfigCheck, type CheckResult } from './config-check.js';
-import { ConfigActivation } from './takeover.js';
+import { ConfigActivation } from './config-activation.js';
 
 export class Reload {
   private readonly watch = new ConfigWatch(() => this.requestReload());
   private readonly check = new ConfigCheck();
-  private readonly takeover: ConfigActivation;
+  private readonly activation: ConfigActivation;
   private port: number | undefined;
   private running: Promise<void> | undefined;
   private isChangePending = false;
@@ -29,7 +29,7 @@ export class Reload {
     private readonly clock: Clock,
     private readonly log: Logger,
   ) {
-    this.takeover = new ConfigActivation(config, clock, log);
+    this.activation = new ConfigActivation(config, clock, log);
     this.watch.follow(config.current);
     onSignal('SIGHUP', () => this.requestReload());
   }
@@ -40,7 +40,7 @@ export class Reload {
    */
   start(port = this.config.current.file.gateway.port): void {
     this.port = port;
-    this.takeover.started();
+    this.activation.recordStart();
     this.state = 'started';
     if (!this.isChangePending) return;
     this.isChangePending = false;
@@ -80,8 +80,8 @@ export class Reload {
     if (this.state === 'stopped') return;
     if (result.kind === 'refused') {
       this.watch.follow(this.config.current, sinceMs, result.files);
-      this.takeover.refused(result.problems);
-    } else await this.take(result, sinceMs);
+      this.activation.reportRefusal(result.problems);
+    } else await this.applyResult(result, sinceMs);
   }
 
   private request(): CheckRequest {
@@ -90,8 +90,8 @@ export class Reload {
     return { path, environment, fixed: fixedSettings({ ...file, gateway: { ...file.gateway, port } }), describes };
   }
 
-  private async take(result: Extract<CheckResult, { kind: 'valid' }>, sinceMs: number): Promise<void> {
-    const needRestart = await this.takeover.take(result, () => this.state !== 'stopped');
+  private async applyResult(result: Extract<CheckResult, { kind: 'valid' }>, sinceMs: number): Promise<void> {
+    const needRestart = await this.activation.applyConfig(result, () => this.state !== 'stopped');
     if (needRestart === undefined) return;
     this.watch.follow(this.config.current, sinceMs);
     for (const message of result.warnings) this.log.warn({ event: 'config_warning' }, message);

@@ -51,7 +51,7 @@ export class Counter extends SlidingWindow {
     { label, day }: Omit<PeriodLabels, 'following'>,
     { used, usedToday }: CalendarCount,
   ) {
-    const { counts, from } = rings.take();
+    const { counts, from } = rings.allocateRing();
     super(counts, from);
     this.month = label;
     this.used = used;
@@ -149,6 +149,6 @@ export class Counter extends SlidingWindow {
 
   /** Returns the ring of the minute window to the pool. The counter must not be used afterwards. */
   release(): void {
-    this.rings.release(this.counts, this.from);
+    this.rings.releaseRing(this.counts, this.from);
   }
 }

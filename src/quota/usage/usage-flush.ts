@@ -173,12 +173,12 @@ export class UsageFlush {
       const perStep = spanMs > 0 ? Math.ceil(total / STEPS) : Infinity;
       for (const account of accounts) {
         accounts.delete(account);
-        await this.send((this.batch = this.take(account, accounts, perStep)));
+        await this.send((this.batch = this.takeBatch(account, accounts, perStep)));
         if (accounts.size > 0) await pace.reach(1 - accounts.size / total);
       }
       // Write an empty batch, so that the sweep of dead processes sees that this process is alive. Other batches have
       // the same effect.
-      if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.take('', new Set(), 0)));
+      if (this.options.isShared && this.batches === 0) await this.send((this.batch = this.takeBatch('', new Set(), 0)));
       // Under steady load, new changes arrive before all earlier changes are written, so the queue is never empty.
       this.settledMs = beganMs;
       rounds?.end(round);
@@ -210,7 +210,7 @@ export class UsageFlush {
    * Takes the changes of an account, and of further accounts from `more`. Stops after `most` accounts, or when the
    * batch is full. Removes the taken accounts from `more`.
    */
-  private take(first: string, more: Set<string>, most: number): PendingBatch {
+  private takeBatch(first: string, more: Set<string>, most: number): PendingBatch {
     const oldestMs = this.waitingSinceMs();
     const usage: UsageChange[] = [];
     const counters: CounterRow[] = [];

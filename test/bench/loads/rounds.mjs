@@ -1,7 +1,7 @@
 /** Rows of a load in turn, several rounds: what `npm run bench` does with gateways, done with loads. */
 import { runLoad } from '../load.mjs';
 import { countedRound, verifiedInterval } from '../measure.mjs';
-import { summarise } from '../report.mjs';
+import { summarize } from '../report.mjs';
 
 const WARM_UP_SECONDS = 2;
 const CONNECTIONS = 64;
@@ -12,7 +12,7 @@ const CONNECTIONS = 64;
  *   leastSeconds?: number, warmUpSeconds?: number, core?: string }[]} rows `leastSeconds` for a load that needs longer rounds,
  *   `warmUpSeconds` for one that has more to be compiled
  * @param {{ rounds: number, seconds: number, check: boolean, quick: boolean }} settings
- * @returns {Promise<object[]>} as `summarise` makes them; empty with `check`
+ * @returns {Promise<object[]>} as `summarize` makes them; empty with `check`
  */
 export async function measureRows(rows, { rounds, seconds, check, quick }) {
   const measured = rows.map((row) => ({ ...row, rounds: [] }));
@@ -28,7 +28,7 @@ export async function measureRows(rows, { rounds, seconds, check, quick }) {
       await inTurn(row, async () => row.rounds.push(await countedRound(row.gateway, settings, row.id)));
     }
   }
-  return summarise(measured);
+  return summarize(measured);
 }
 
 function settingsOf({ connections = CONNECTIONS, request, core }) {

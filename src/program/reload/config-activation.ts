@@ -13,8 +13,8 @@ export class ConfigActivation {
   ) {}
 
   /** Records that the initial configuration is in effect. */
-  started(): void {
-    this.noteChange();
+  recordStart(): void {
+    this.recordChange();
   }
 
   /**
@@ -22,17 +22,17 @@ export class ConfigActivation {
    * @param isWanted called just before the configuration is applied. If it returns false, nothing changes.
    * @returns changed settings that need a restart. Undefined if the configuration was not applied.
    */
-  async take(next: NextConfig, isWanted: () => boolean): Promise<string[] | undefined> {
+  async applyConfig(next: NextConfig, isWanted: () => boolean): Promise<string[] | undefined> {
     try {
       const needRestart = await this.config.replace(next, isWanted);
       if (needRestart === undefined) return undefined;
       METRICS.configReloads.series('applied').inc();
-      this.noteChange();
+      this.recordChange();
       const summary = configSummary(this.config.current);
       this.log.info({ event: 'config_changed', ...summary }, 'The configuration is in force');
       return needRestart;
     } catch (error) {
-      this.refused(error instanceof Error ? error.message : String(error));
+      this.reportRefusal(error instanceof Error ? error.message : String(error));
       return undefined;
     }
   }
@@ -41,7 +41,7 @@ export class ConfigActivation {
    * Reports that a changed configuration was refused.
    * @param problems text for the operator
    */
-  refused(problems: string): void {
+  reportRefusal(problems: string): void {
     METRICS.configReloads.series('refused').inc();
     METRICS.configRefused.series().set(1);
     this.log.error(
@@ -50,7 +50,7 @@ export class ConfigActivation {
     );
   }
 
-  private noteChange(): void {
+  private recordChange(): void {
     METRICS.configRefused.series().set(0);
     METRICS.configReloadTime.series().set(Math.floor(this.clock.now() / 1_000));
   }

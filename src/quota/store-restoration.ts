@@ -11,8 +11,8 @@ import type { HeartbeatResult, NodeCount } from './redis/node-count.js';
 import type { RedisCounters } from './redis/redis-counters.js';
 import type { QuotaSubject } from './model/subject.js';
 
-/** EmptiedStore detects that the store was emptied, and restores the counts that this node knows. */
-export class EmptiedStore {
+/** StoreRestoration detects that the store was emptied, and restores the counts that this node knows. */
+export class StoreRestoration {
   /** When `MonthLedger.forgetWritten` was last called, by `performance.now()`. */
   private lastForgottenMs = -Infinity;
   /** Subjects that have not been reported yet. */

@@ -56,8 +56,8 @@ export interface SignInStep<Kind extends StepKind> {
   readonly expiresAt: number;
 }
 
-/** BegunStep is a new step with its token in plain text. The database stores only the hash of the token. */
-export interface BegunStep {
+/** CreatedStep is a new step with its token in plain text. The database stores only the hash of the token. */
+export interface CreatedStep {
   readonly token: string;
   readonly expiresAt: number;
 }
@@ -70,7 +70,11 @@ export class SignInSteps {
   ) {}
 
   /** Starts a step, and deletes some expired steps of any member. */
-  async begin<Kind extends StepKind>(kind: Kind, memberId: string | null, data: StepData[Kind]): Promise<BegunStep> {
+  async createStep<Kind extends StepKind>(
+    kind: Kind,
+    memberId: string | null,
+    data: StepData[Kind],
+  ): Promise<CreatedStep> {
     await this.deleteEnded(REMOVED_AT_ONCE);
     const token = createToken();
     const expiresAt = this.clock.now() + LIFETIMES_MS[kind];
@@ -87,7 +91,7 @@ export class SignInSteps {
    * limit.
    * @throws Problem `sign_in_ended` if the step is unknown, expired or out of attempts
    */
-  async attempt<Kind extends StepKind>(token: string | undefined, kind: Kind): Promise<SignInStep<Kind>> {
+  async countAttempt<Kind extends StepKind>(token: string | undefined, kind: Kind): Promise<SignInStep<Kind>> {
     if (!isToken(token)) throw ended();
     const row = await this.db
       .updateTable('sign_in_step')
@@ -105,7 +109,7 @@ export class SignInSteps {
    * Consumes a step. Only one of several concurrent calls returns the step.
    * @throws Problem `sign_in_ended` if the step is unknown or expired
    */
-  async take<Kind extends StepKind>(token: string | undefined, kind: Kind): Promise<SignInStep<Kind>> {
+  async consumeStep<Kind extends StepKind>(token: string | undefined, kind: Kind): Promise<SignInStep<Kind>> {
     if (!isToken(token)) throw ended();
     const row = await this.db
       .deleteFrom('sign_in_step')
