@@ -10,13 +10,13 @@ import { Empty } from '../layout/empty.js';
 import { ListPage } from '../layout/list-page.js';
 import { Lines, PagedList } from '../layout/paged-list.js';
 import { ConfirmDialog } from '../layout/confirm-dialog.js';
-import { useRoleWords } from '../members/roles.js';
+import { useRoleLabels } from '../members/roles.js';
 import { useAccount, useCan } from '../session/accounts.js';
-import { useActorWords } from '../words/fields.js';
-import { isolated } from '../words/isolated.js';
+import { useActorLabel } from '../words/fields.js';
+import { isolateName } from '../words/isolated.js';
 import { Ago, useFormats } from '../words/times.js';
 import { CreateDialog } from './create-dialog.js';
-import { readAgain, revokeToken, useTokens, type Token } from './tokens.js';
+import { refetchTokens, revokeToken, useTokens, type Token } from './tokens.js';
 
 export function AccessTokensPage() {
   const { t } = useLingui();
@@ -26,7 +26,7 @@ export function AccessTokensPage() {
   return (
     <ListPage
       title={t`Access tokens`}
-      about={
+      description={
         <Trans>
           Access tokens let scripts and deployment pipelines manage this account. A token stops working when the person
           who created it loses access.
@@ -34,7 +34,7 @@ export function AccessTokensPage() {
       }
       home={`/${id}/access-tokens`}
       mayCreate={may('createAccountToken')}
-      does={t`Create access token`}
+      createLabel={t`Create access token`}
       dialog={(state) => <CreateDialog {...state} />}
     >
       {(create) => (
@@ -52,7 +52,7 @@ export function AccessTokensPage() {
           {(rows) => (
             <Lines>
               {sortTokens(rows).map((token) => (
-                <Row key={token.id} of={token} />
+                <Row key={token.id} token={token} />
               ))}
             </Lines>
           )}
@@ -75,7 +75,7 @@ function sortTokens(tokens: readonly Token[]): readonly Token[] {
  * Returns the label of each token status. The message context lets translations agree with the gender of the noun
  * "token".
  */
-function useStatusWords(): Readonly<Record<Token['status'], string>> {
+function useStatusLabels(): Readonly<Record<Token['status'], string>> {
   const { t } = useLingui();
   return {
     active: t({ message: 'Active', context: 'access token' }),
@@ -84,19 +84,19 @@ function useStatusWords(): Readonly<Record<Token['status'], string>> {
   };
 }
 
-function Row({ of: token }: { readonly of: Token }) {
+function Row({ token }: { readonly token: Token }) {
   const { t } = useLingui();
   const { id: accountId, time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
   const may = useCan();
-  const roles = useRoleWords();
-  const actorWords = useActorWords();
-  const words = useStatusWords();
+  const roles = useRoleLabels();
+  const actorWords = useActorLabel();
+  const words = useStatusLabels();
   const [isAsking, setAsking] = useState(false);
   const { name, status } = token;
   const creator = token.created_by_name ?? actorWords(token.created_by);
   const [created, expires] = [date(token.created_at), date(token.expires_at)];
-  const alone = isolated(name);
+  const alone = isolateName(name);
   return (
     <li className="line">
       <Group justify="space-between" align="flex-start" gap="sm">
@@ -139,11 +139,11 @@ function Row({ of: token }: { readonly of: Token }) {
       <ConfirmDialog
         opened={isAsking}
         title={t`Revoke ${alone}?`}
-        does={t`Revoke token`}
+        confirmLabel={t`Revoke token`}
         onClose={() => setAsking(false)}
-        act={async () => {
+        onConfirm={async () => {
           await revokeToken(token);
-          await readAgain(accountId);
+          await refetchTokens(accountId);
         }}
       >
         <Trans>Requests using this token fail immediately. You can't undo this.</Trans>

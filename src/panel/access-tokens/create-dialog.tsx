@@ -15,7 +15,15 @@ import { endOf } from '../words/zone.js';
 import { SecretDialog, type LeaveConfirmation } from '../layout/secret-dialog.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
 import { useAccount } from '../session/accounts.js';
-import { createToken, EMPTY, latestTokenDay, newToken, readAgain, type MadeToken, type TokenValues } from './tokens.js';
+import {
+  createToken,
+  EMPTY,
+  latestTokenDay,
+  newToken,
+  refetchTokens,
+  type CreatedToken,
+  type TokenValues,
+} from './tokens.js';
 
 interface CreateDialogProps {
   readonly opened: boolean;
@@ -25,25 +33,25 @@ interface CreateDialogProps {
 /**
  * Secret and name of the new token. The secret exists only in the state of this dialog, not in a cache or in storage.
  */
-type CreatedToken = Pick<MadeToken, 'name' | 'secret'>;
+type TokenSecretFields = Pick<CreatedToken, 'name' | 'secret'>;
 
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useLingui();
   const [values, setValues] = useState<TokenValues>(EMPTY);
   return (
-    <SecretDialog<CreatedToken>
+    <SecretDialog<TokenSecretFields>
       opened={opened}
       onClose={onClose}
       title={t`Create access token`}
-      madeTitle={t`Access token created`}
+      createdTitle={t`Access token created`}
       keepsForm
-      form={(onMade) => (
+      form={(onCreated) => (
         <CreateForm
           values={values}
           onChange={(change) => setValues({ ...values, ...change })}
           onCancel={onClose}
-          onMade={({ name, secret }) => {
-            onMade({ name, secret });
+          onCreated={({ name, secret }) => {
+            onCreated({ name, secret });
             setValues(EMPTY);
           }}
         />
@@ -53,7 +61,7 @@ export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   );
 }
 
-function TokenSecret({ name, secret, ...leaving }: CreatedToken & LeaveConfirmation) {
+function TokenSecret({ name, secret, ...leaving }: TokenSecretFields & LeaveConfirmation) {
   const { t } = useLingui();
   const { id } = useAccount();
   const lost = t`You can't view this secret again. You'd need to create another token.`;
@@ -74,11 +82,11 @@ function TokenSecret({ name, secret, ...leaving }: CreatedToken & LeaveConfirmat
 interface CreateFormProps {
   readonly values: TokenValues;
   readonly onChange: (change: Partial<TokenValues>) => void;
-  readonly onMade: (made: MadeToken) => void;
+  readonly onCreated: (made: CreatedToken) => void;
   readonly onCancel: () => void;
 }
 
-function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
+function CreateForm({ values, onChange, onCreated, onCancel }: CreateFormProps) {
   const { t } = useLingui();
   const { id: accountId, time_zone: timeZone } = useAccount();
   const { error, isPending, send, changed } = useIdempotentRequest();
@@ -88,12 +96,12 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
   };
   const create = () =>
     send(async (requestId) => {
-      onMade(await createToken(accountId, newToken(values, timeZone), requestId));
-      void readAgain(accountId);
+      onCreated(await createToken(accountId, newToken(values, timeZone), requestId));
+      void refetchTokens(accountId);
     });
   return (
     <DialogForm
-      does={t`Create token`}
+      submitLabel={t`Create token`}
       error={error}
       checks={{
         name: values.name.trim() === '' && t`Fill this in.`,

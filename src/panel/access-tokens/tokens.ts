@@ -9,7 +9,7 @@ import { lastDay } from '../api-keys/key-values.js';
 
 export type Token = components['schemas']['AccountToken'];
 /** New access token with its secret. Only the response to the creation contains the secret. */
-export type MadeToken = components['schemas']['AccountTokenWithSecret'];
+export type CreatedToken = components['schemas']['AccountTokenWithSecret'];
 type NewToken = components['schemas']['CreateAccountToken'];
 
 /** Values of the form that creates an access token. */
@@ -45,7 +45,7 @@ export const useTokens = (accountId: string) =>
   );
 
 /** Refetches the tokens of an account after a token was created or revoked. */
-export const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listQueryKey(accountId) });
+export const refetchTokens = (accountId: string) => queries.invalidateQueries({ queryKey: listQueryKey(accountId) });
 
 /**
  * Returns the request body for a new token. The token expires at the end of its last day in the time zone. An invalid

@@ -9,7 +9,7 @@ import { hasEntries, Metadata } from '../layout/metadata.js';
 import { Page } from '../layout/page.js';
 import { useAccount, useCan, type Account } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
-import { LIMIT_OWNERS, LIMIT_PERIODS, useLimitWords } from '../words/limits.js';
+import { LIMIT_OWNERS, LIMIT_PERIODS, useLimitLabels } from '../words/limits.js';
 import { useFormats } from '../words/times.js';
 
 const AccountDialog = lazy(async () => ({
@@ -29,7 +29,7 @@ export function AccountPage() {
   return (
     <Page
       title={t`Account`}
-      about={
+      description={
         may('updateAccount') ? (
           <Trans>Plan and account settings.</Trans>
         ) : (
@@ -124,7 +124,7 @@ function DeleteButton({ account }: { readonly account: Account }) {
 
 function Limits() {
   const { t } = useLingui();
-  const words = useLimitWords();
+  const words = useLimitLabels();
   const account = useAccount();
   const { number } = useFormats();
   const plans = useQuery({
@@ -143,10 +143,10 @@ function Limits() {
         <Trans>Plan limits</Trans>
       </Title>
       <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="lg">
-        {LIMIT_OWNERS.flatMap((of) =>
+        {LIMIT_OWNERS.flatMap((owner) =>
           LIMIT_PERIODS.map((period) => (
-            <Fact key={`${of}-${period}`} label={words[period].plan[of]}>
-              {limit(plan[of][period])}
+            <Fact key={`${owner}-${period}`} label={words[period].plan[owner]}>
+              {limit(plan[owner][period])}
             </Fact>
           )),
         )}

@@ -9,7 +9,7 @@ import { useAccount } from '../session/accounts.js';
 import { SecretDialog } from '../layout/secret-dialog.js';
 import { CreateForm } from './create-form.js';
 import { EMPTY, valuesOf, type KeyValues } from './key-values.js';
-import type { MadeKey } from './keys.js';
+import type { CreatedKey } from './keys.js';
 import { SecretStep } from './secret-step.js';
 
 interface CreateDialogProps {
@@ -23,7 +23,7 @@ interface CreateDialogProps {
  * Secret, name and scopes of the new key. The secret exists only in the state of this dialog, not in a cache or in
  * storage.
  */
-type CreatedKey = Pick<MadeKey, 'name' | 'secret' | 'scopes'>;
+type KeySecretFields = Pick<CreatedKey, 'name' | 'secret' | 'scopes'>;
 
 export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps) {
   const { t } = useLingui();
@@ -36,19 +36,19 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
     if (query !== '') setValues(valuesOf(parameters, timeZone));
   }
   return (
-    <SecretDialog<CreatedKey>
+    <SecretDialog<KeySecretFields>
       opened={opened}
       onClose={onClose}
       title={t`Create API key`}
-      madeTitle={t`API key created`}
+      createdTitle={t`API key created`}
       keepsForm
-      form={(onMade) => (
+      form={(onCreated) => (
         <CreateForm
           values={values}
           onChange={(change) => setValues({ ...values, ...change })}
           onCancel={onClose}
-          onMade={({ name, secret, scopes }) => {
-            onMade({ name, secret, scopes });
+          onCreated={({ name, secret, scopes }) => {
+            onCreated({ name, secret, scopes });
             setValues(EMPTY);
           }}
         />

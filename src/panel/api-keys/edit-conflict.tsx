@@ -5,14 +5,14 @@
 import { Alert, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ApiProblem } from '../api/problem.js';
-import { useActorWords, useFieldWords } from '../words/fields.js';
+import { useActorLabel, useFieldLabel } from '../words/fields.js';
 import { useAccount } from '../session/accounts.js';
 import { LIMIT_PERIODS } from '../words/limits.js';
-import { useProblemWords } from '../words/problems.js';
+import { useProblemText } from '../words/problems.js';
 import { Ago, useFormats } from '../words/times.js';
 import type { Key } from './keys.js';
-import { useScopeWords } from './scopes.js';
-import { useStatusWords } from './status.js';
+import { useScopeLabels } from './scopes.js';
+import { useStatusLabels } from './status.js';
 
 interface EditConflictProps {
   readonly error: ApiProblem;
@@ -22,10 +22,10 @@ interface EditConflictProps {
 
 export function EditConflict({ error, now }: EditConflictProps) {
   const { time_zone: timeZone } = useAccount();
-  const field = useFieldWords();
-  const actor = useActorWords();
-  const value = useValueWords();
-  const { title } = useProblemWords()(error);
+  const field = useFieldLabel();
+  const actor = useActorLabel();
+  const value = useValueText();
+  const { title } = useProblemText()(error);
   return (
     <Alert color="orange" variant="light" title={title} role="alert">
       <Stack gap={6}>
@@ -47,12 +47,12 @@ export function EditConflict({ error, now }: EditConflictProps) {
 }
 
 /** Returns a function that formats the value of a key field. `field` is the name of the field in the API. */
-function useValueWords(): (key: Key, field: string) => string {
+function useValueText(): (key: Key, field: string) => string {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { date, number } = useFormats(timeZone);
-  const scopes = useScopeWords();
-  const statuses = useStatusWords();
+  const scopes = useScopeLabels();
+  const statuses = useStatusLabels();
   const limit = (value: number | null | undefined): string =>
     value === undefined ? t`plan default` : value === null ? t`none` : number(value);
   return (key, field) => {

@@ -9,7 +9,7 @@ import { useAccount } from '../session/accounts.js';
 import { KeyFailure, isRevokedMeanwhile } from './key-failure.js';
 import { KeyFields, useKeyChecks } from './key-fields.js';
 import { changeOf, valuesOfKey, type KeyValues } from './key-values.js';
-import { readAgain, updateKey, useImpact, type Key, type OAuthGrant } from './keys.js';
+import { refetchKeys, updateKey, useImpact, type Key, type OAuthGrant } from './keys.js';
 import { EditConflict } from './edit-conflict.js';
 
 export function EditDialog({ shown, ...edited }: EditTarget<Key>) {
@@ -23,7 +23,7 @@ export function EditDialog({ shown, ...edited }: EditTarget<Key>) {
       valuesOf={valuesOfKey}
       useChecks={useKeyChecks}
       save={(before, after, etag) => updateKey(shown.id, changeOf(before, after, timeZone, i18n.locale), etag)}
-      readAgain={() => readAgain(shown.account_id, shown.id)}
+      refetch={() => refetchKeys(shown.account_id, shown.id)}
       failure={(error) =>
         hasCode(error, 'precondition_failed') ? (
           <EditConflict error={error} now={shown} />

@@ -3,7 +3,7 @@ import { Alert } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { hasCode } from '../api/problem.js';
 import { Failure } from '../words/failure.js';
-import { useActorWords } from '../words/fields.js';
+import { useActorLabel } from '../words/fields.js';
 import { useFormats } from '../words/times.js';
 
 /** Reports whether a change failed because someone had already revoked the key. */
@@ -13,7 +13,7 @@ export const isRevokedMeanwhile = (error: unknown): boolean =>
 
 export function KeyFailure({ error }: { readonly error: unknown }) {
   const { t } = useLingui();
-  const actor = useActorWords();
+  const actor = useActorLabel();
   const { relative } = useFormats();
   if (!isRevokedMeanwhile(error) || !hasCode(error, 'conflict')) return <Failure error={error} />;
   const [{ changedBy = '', changedAt = '' } = {}] = error.fields;

@@ -7,7 +7,7 @@ import type { Checks } from '../layout/form.js';
 import { useFieldError } from '../layout/form-errors.js';
 import { Icon } from '../layout/icons.js';
 import { NumberField, useNumberCheck } from '../layout/number-field.js';
-import { LIMIT_PERIODS, useLimitWords } from '../words/limits.js';
+import { LIMIT_PERIODS, useLimitLabels } from '../words/limits.js';
 import { useFormats } from '../words/times.js';
 import type { Key, OAuthGrant } from './keys.js';
 import { AddressesField } from './addresses-field.js';
@@ -111,7 +111,7 @@ interface AdvancedFieldsProps {
 function AdvancedFields({ values, onChange }: AdvancedFieldsProps) {
   const { t } = useLingui();
   const isSet = values.addresses.length > 0 || LIMIT_PERIODS.some((period) => values.limits[period] !== '');
-  const limitWords = useLimitWords();
+  const limitWords = useLimitLabels();
   const [isToggledOpen, { toggle }] = useDisclosure(isSet);
   const addressesError = useFieldError('allowed_ips');
   const limitsError = useFieldError('limits');

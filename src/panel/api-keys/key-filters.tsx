@@ -3,7 +3,7 @@ import { Group, Select, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { Icon } from '../layout/icons.js';
 import type { KeyFilter } from './keys.js';
-import { useStatusWords } from './status.js';
+import { useStatusLabels } from './status.js';
 
 /** Default status filter. It excludes expired and revoked keys. */
 export const DEFAULT_STATUS = 'active,paused';
@@ -34,7 +34,7 @@ interface KeyFiltersProps {
 
 export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
   const { t } = useLingui();
-  const words = useStatusWords();
+  const words = useStatusLabels();
   return (
     <Group gap="sm">
       <TextInput

@@ -10,17 +10,17 @@ import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { now } from '../words/clock.js';
 import { Failure } from '../words/failure.js';
-import { LIMIT_PERIODS, useLimitWords } from '../words/limits.js';
+import { LIMIT_PERIODS, useLimitLabels } from '../words/limits.js';
 import { Ago, useFormats } from '../words/times.js';
 import { EditDialog } from './edit-dialog.js';
 import { KeyFailure } from './key-failure.js';
-import { readAgain, resumeKey, updateKey, useImpact, useKey, type Key } from './keys.js';
+import { refetchKeys, resumeKey, updateKey, useImpact, useKey, type Key } from './keys.js';
 import { ClientIdentity } from './oauth-client.js';
 import { PauseDialog } from './pause-dialog.js';
 import { PreviousSecret } from './previous-secret.js';
 import { RevokeDialog } from './revoke-dialog.js';
 import { RotateDialog } from './rotate-dialog.js';
-import { useScopeWords } from './scopes.js';
+import { useScopeLabels } from './scopes.js';
 import { State, Status } from './status.js';
 
 export function KeyPage() {
@@ -68,7 +68,7 @@ function KeyDetails({ shown, etag }: { readonly shown: Key; readonly etag: strin
     <Page
       title={shown.name}
       above={<BackLink />}
-      about={
+      description={
         <Group gap="sm" component="span">
           <Status status={shown.status} />
           {shown.oauth_client === null ? <Code>{shown.hint}</Code> : <Badge variant="outline">OAuth</Badge>}
@@ -76,10 +76,10 @@ function KeyDetails({ shown, etag }: { readonly shown: Key; readonly etag: strin
       }
       actions={<Actions shown={shown} onOpen={setDialog} />}
     >
-      <State of={shown} />
-      {shown.status === 'active' && <UnusedScopes of={shown} etag={etag} />}
-      <PreviousSecret of={shown} />
-      <Facts of={shown} />
+      <State apiKey={shown} />
+      {shown.status === 'active' && <UnusedScopes apiKey={shown} etag={etag} />}
+      <PreviousSecret apiKey={shown} />
+      <Facts apiKey={shown} />
       <RotateDialog shown={shown} etag={etag} opened={dialog === 'rotate'} onClose={close} />
       <PauseDialog shown={shown} opened={dialog === 'pause'} onClose={close} />
       <RevokeDialog shown={shown} opened={dialog === 'revoke'} onClose={close} />
@@ -93,7 +93,7 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
   const isRevoked = shown.status === 'revoked';
   const resume = useMutation({
     mutationFn: () => resumeKey(shown.id),
-    onSettled: () => readAgain(shown.account_id, shown.id),
+    onSettled: () => refetchKeys(shown.account_id, shown.id),
   });
   if (isRevoked) return null;
   return (
@@ -146,9 +146,9 @@ const MIN_KEY_AGE_MS = 7 * 86_400_000;
  * UnusedScopes suggests removing the scopes that no request of the key needed in the last 30 days. Renders nothing for
  * keys younger than a week, or if no scope would remain.
  */
-function UnusedScopes({ of: key, etag }: { readonly of: Key; readonly etag: string | null }) {
+function UnusedScopes({ apiKey: key, etag }: { readonly apiKey: Key; readonly etag: string | null }) {
   const may = useCan();
-  const words = useScopeWords();
+  const words = useScopeLabels();
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
   const { data } = useImpact(key.id, true);
@@ -156,7 +156,7 @@ function UnusedScopes({ of: key, etag }: { readonly of: Key; readonly etag: stri
   const remaining = key.scopes.filter((scope) => !unused.includes(scope));
   const removeUnused = useMutation({
     mutationFn: () => updateKey(key.id, { scopes: remaining }, etag),
-    onSettled: () => readAgain(key.account_id, key.id),
+    onSettled: () => refetchKeys(key.account_id, key.id),
   });
   if (unused.length === 0 || remaining.length < MIN_SCOPES || data === undefined || !may('updateApiKey')) return null;
   if (now().getTime() - Date.parse(key.created_at) < MIN_KEY_AGE_MS) return null;
@@ -179,12 +179,12 @@ function UnusedScopes({ of: key, etag }: { readonly of: Key; readonly etag: stri
   );
 }
 
-function Facts({ of: key }: { readonly of: Key }) {
+function Facts({ apiKey: key }: { readonly apiKey: Key }) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { time, number } = useFormats(timeZone);
-  const words = useScopeWords();
-  const limitWords = useLimitWords();
+  const words = useScopeLabels();
+  const limitWords = useLimitLabels();
   const limit = (value: number | null | undefined): string =>
     value === undefined ? t`plan default` : value === null ? t`none` : number(value);
   return (
@@ -223,7 +223,7 @@ function Facts({ of: key }: { readonly of: Key }) {
           {key.last_used_at === null ? t`Never` : <Ago at={key.last_used_at} timeZone={timeZone} />}
         </Fact>
         <Fact label={t`Expiration`}>{key.expires_at === null ? t`No expiration` : time(key.expires_at)}</Fact>
-        <Creation of={key} />
+        <Creation apiKey={key} />
         {key.revoked_at !== null && <Fact label={t`Revoked`}>{time(key.revoked_at)}</Fact>}
         {LIMIT_PERIODS.map((period) => (
           <Fact key={period} label={limitWords[period].requests}>
@@ -246,7 +246,7 @@ function Facts({ of: key }: { readonly of: Key }) {
 }
 
 /** Creation shows when the key was created. For the key of an OAuth client, it also shows who authorized the client. */
-function Creation({ of: key }: { readonly of: Key }) {
+function Creation({ apiKey: key }: { readonly apiKey: Key }) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const at = useFormats(timeZone).time(key.created_at);

@@ -9,7 +9,7 @@ import { OAuthClientLines } from './oauth-client.js';
 import { Ago, useFormats } from '../words/times.js';
 import type { ListedKey } from './keys.js';
 import { MonthBar } from './month-bar.js';
-import { useScopeWords } from './scopes.js';
+import { useScopeLabels } from './scopes.js';
 import { Status } from './status.js';
 
 /** Maximum number of scopes that a row names. The row only counts the remaining scopes. */
@@ -46,7 +46,7 @@ function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
         </Table.Thead>
         <Table.Tbody>
           {keys.map((key) => (
-            <Row key={key.id} of={key} />
+            <Row key={key.id} apiKey={key} />
           ))}
         </Table.Tbody>
       </Table>
@@ -55,23 +55,23 @@ function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
 }
 
 /** Row is memoized, so that loading another page does not render the existing rows again. */
-const Row = memo(function Row({ of: key }: { readonly of: ListedKey }) {
+const Row = memo(function Row({ apiKey: key }: { readonly apiKey: ListedKey }) {
   return (
     <Table.Tr>
       <Table.Td>
-        <Name of={key} />
+        <Name apiKey={key} />
       </Table.Td>
       <Table.Td>
-        <Scopes of={key} />
+        <Scopes apiKey={key} />
       </Table.Td>
       <Table.Td>
         <Status status={key.status} />
         <Text size="xs" c="dimmed" pt={4} component="div">
-          <Expiration of={key} />
+          <Expiration apiKey={key} />
         </Text>
       </Table.Td>
       <Table.Td>
-        <LastUsed of={key} />
+        <LastUsed apiKey={key} />
       </Table.Td>
       <Table.Td>
         <MonthBar used={key.month_used} limit={key.month_limit} />
@@ -88,13 +88,13 @@ function Cards({ keys }: { readonly keys: readonly ListedKey[] }) {
         <Card key={key.id} padding="md" role="listitem">
           <Stack gap={10}>
             <Group justify="space-between" align="flex-start" wrap="nowrap">
-              <Name of={key} />
+              <Name apiKey={key} />
               <Status status={key.status} />
             </Group>
-            <Scopes of={key} />
+            <Scopes apiKey={key} />
             <Text size="sm" c="dimmed" component="div">
-              <Trans>Last used:</Trans> <LastUsed of={key} />
-              <Expiration of={key} before=" · " />
+              <Trans>Last used:</Trans> <LastUsed apiKey={key} />
+              <Expiration apiKey={key} before=" · " />
             </Text>
             <Group gap={6} align="baseline">
               <Text size="sm" c="dimmed">
@@ -109,14 +109,18 @@ function Cards({ keys }: { readonly keys: readonly ListedKey[] }) {
   );
 }
 
-function Name({ of: key }: { readonly of: ListedKey }) {
+function Name({ apiKey: key }: { readonly apiKey: ListedKey }) {
   return (
     <Box miw={0}>
       <Anchor component={Link} href={`/${key.account_id}/api-keys/${key.id}`} fw={600} className="name">
         {key.name}
       </Anchor>
       <Group gap={6} pt={4}>
-        {key.oauth_client === null ? <Code>{key.hint}</Code> : <OAuthClientLines of={key} client={key.oauth_client} />}
+        {key.oauth_client === null ? (
+          <Code>{key.hint}</Code>
+        ) : (
+          <OAuthClientLines apiKey={key} client={key.oauth_client} />
+        )}
         {key.environment === 'test' && (
           <Badge size="sm" variant="outline" color="gray">
             <Trans>Test</Trans>
@@ -127,8 +131,8 @@ function Name({ of: key }: { readonly of: ListedKey }) {
   );
 }
 
-function Scopes({ of: { scopes } }: { readonly of: ListedKey }) {
-  const words = useScopeWords();
+function Scopes({ apiKey: { scopes } }: { readonly apiKey: ListedKey }) {
+  const words = useScopeLabels();
   const more = scopes.length - SHOWN_SCOPES;
   return (
     <Text size="sm" className="name">
@@ -143,7 +147,7 @@ function Scopes({ of: { scopes } }: { readonly of: ListedKey }) {
   );
 }
 
-function LastUsed({ of: { last_used_at: at } }: { readonly of: ListedKey }) {
+function LastUsed({ apiKey: { last_used_at: at } }: { readonly apiKey: ListedKey }) {
   const { time_zone: timeZone } = useAccount();
   if (at !== null) return <Ago at={at} timeZone={timeZone} />;
   return (
@@ -154,7 +158,7 @@ function LastUsed({ of: { last_used_at: at } }: { readonly of: ListedKey }) {
 }
 
 interface ExpirationProps {
-  readonly of: ListedKey;
+  readonly apiKey: ListedKey;
   /** Separator before the date, such as ` · `. It appears only together with a date. */
   readonly before?: string;
 }
@@ -163,7 +167,7 @@ interface ExpirationProps {
  * Expiration shows the expiration date without a line break inside. Renders nothing for expired and revoked keys, and
  * for keys that never expire.
  */
-function Expiration({ of: { expires_at: at, status }, before = '' }: ExpirationProps) {
+function Expiration({ apiKey: { expires_at: at, status }, before = '' }: ExpirationProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
   if (at === null || status === 'revoked' || status === 'expired') return null;

@@ -32,14 +32,14 @@ export function KeysPage() {
   return (
     <ListPage
       title={t`API keys`}
-      about={
+      description={
         <Trans>
           API keys authenticate requests from your apps. Create one per app, with only the permissions it needs.
         </Trans>
       }
       home={`/${id}/api-keys`}
       mayCreate={may('createApiKey')}
-      does={t`Create API key`}
+      createLabel={t`Create API key`}
       dialog={(state) => <CreateDialog {...state} parameters={parameters} />}
     >
       {(create) => <Keys create={create} />}

@@ -9,7 +9,7 @@ export type Key = components['schemas']['ApiKey'];
 export type ListedKey = components['schemas']['ListedApiKey'];
 export type KeyStatus = Key['status'];
 /** API key with its secret. Only the responses to a creation and a rotation contain the secret. */
-export type MadeKey = components['schemas']['ApiKeyWithSecret'];
+export type CreatedKey = components['schemas']['ApiKeyWithSecret'];
 /** Scopes and latest expiration that an OAuth client was granted. Its key cannot exceed this grant. */
 export type OAuthGrant = NonNullable<components['schemas']['ApiKeyImpact']['oauth_grant']>;
 export type NewKey = components['schemas']['CreateApiKey'];
@@ -70,7 +70,7 @@ export const useScopes = () =>
   useQuery({ queryKey: ['scopes'], queryFn: () => unwrap(api.GET('/admin/v1/scopes')), staleTime: 300_000 });
 
 /** Refetches the lists of keys after a change. With a key ID, also refetches that key and its recent usage. */
-export async function readAgain(accountId: string, keyId?: string): Promise<void> {
+export async function refetchKeys(accountId: string, keyId?: string): Promise<void> {
   await Promise.all([
     queries.invalidateQueries({ queryKey: listQueryKey(accountId) }),
     ...(keyId === undefined ? [] : [queries.invalidateQueries({ queryKey: ['api-key', keyId] })]),

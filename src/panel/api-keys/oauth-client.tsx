@@ -15,25 +15,25 @@ export type OAuthClient = NonNullable<Key['oauth_client']>;
 export const clientName = ({ host, name }: OAuthClient): string => host ?? name;
 
 interface OAuthClientLinesProps {
-  readonly of: Key;
+  readonly apiKey: Key;
   readonly client: OAuthClient;
 }
 
 /** OAuthClientLines shows the client of a key in a list row, with the authorizing member and the date. */
-export function OAuthClientLines({ of: key, client }: OAuthClientLinesProps) {
+export function OAuthClientLines({ apiKey: key, client }: OAuthClientLinesProps) {
   const place = clientName(client);
   return (
     <Text size="sm" c="dimmed" component="div">
       <div className="name">
         <Trans>Connected with OAuth: {place}</Trans>
       </div>
-      <AuthorizedBy of={key} client={client} />
+      <AuthorizedBy apiKey={key} client={client} />
     </Text>
   );
 }
 
 /** AuthorizedBy shows which member authorized the client, and when. If the member is unknown, shows only the date. */
-export function AuthorizedBy({ of: key, client }: OAuthClientLinesProps) {
+export function AuthorizedBy({ apiKey: key, client }: OAuthClientLinesProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
   const day = date(key.created_at);

@@ -6,10 +6,10 @@ import { Stack } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ConfirmDialog } from '../layout/confirm-dialog.js';
 import { showUndo } from '../layout/toasts.js';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 import { Impact } from './impact.js';
 import { KeyFailure } from './key-failure.js';
-import { pauseKey, readAgain, resumeKey, type Key } from './keys.js';
+import { pauseKey, refetchKeys, resumeKey, type Key } from './keys.js';
 
 interface PauseDialogProps {
   readonly shown: Key;
@@ -19,25 +19,25 @@ interface PauseDialogProps {
 
 export function PauseDialog({ shown, opened, onClose }: PauseDialogProps) {
   const { t } = useLingui();
-  const name = isolated(shown.name);
+  const name = isolateName(shown.name);
   const pause = async (): Promise<void> => {
     try {
       await pauseKey(shown.id);
     } finally {
-      await readAgain(shown.account_id, shown.id);
+      await refetchKeys(shown.account_id, shown.id);
     }
     showUndo(t`${name} is paused.`, async () => {
       await resumeKey(shown.id);
-      await readAgain(shown.account_id, shown.id);
+      await refetchKeys(shown.account_id, shown.id);
     });
   };
   return (
     <ConfirmDialog
       opened={opened}
       title={t`Pause this key?`}
-      does={t`Pause key`}
+      confirmLabel={t`Pause key`}
       onClose={onClose}
-      act={pause}
+      onConfirm={pause}
       failure={(error) => <KeyFailure error={error} />}
     >
       <Stack gap="lg">

@@ -7,9 +7,9 @@ import type { ReactNode } from 'react';
 import { PreviousSecretAlert } from '../layout/previous-secret-alert.js';
 import { useAccount, useCan } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
-import { endPreviousSecret, readAgain, useImpact, type Key } from './keys.js';
+import { endPreviousSecret, refetchKeys, useImpact, type Key } from './keys.js';
 
-export function PreviousSecret({ of: key }: { readonly of: Key }) {
+export function PreviousSecret({ apiKey: key }: { readonly apiKey: Key }) {
   const may = useCan();
   const impact = useImpact(key.id, true);
   if (key.previous_secret_expires_at === null) return null;
@@ -17,7 +17,7 @@ export function PreviousSecret({ of: key }: { readonly of: Key }) {
     <PreviousSecretAlert
       says={
         <>
-          <Until of={key} /> <LastUse of={key} />
+          <Until apiKey={key} /> <LastUse apiKey={key} />
         </>
       }
       mayEnd={may('endPreviousApiKeySecret')}
@@ -25,17 +25,17 @@ export function PreviousSecret({ of: key }: { readonly of: Key }) {
       onAsk={() => void impact.refetch()}
       act={async () => {
         await endPreviousSecret(key.id);
-        await readAgain(key.account_id, key.id);
+        await refetchKeys(key.account_id, key.id);
       }}
     >
       <Trans>Requests using the previous secret fail immediately. The current secret keeps working.</Trans>{' '}
-      <LastUse of={key} />
+      <LastUse apiKey={key} />
     </PreviousSecretAlert>
   );
 }
 
 /** Until says how long the previous secret works. */
-export function Until({ of: { previous_secret_expires_at: at } }: { readonly of: Key }): ReactNode {
+export function Until({ apiKey: { previous_secret_expires_at: at } }: { readonly apiKey: Key }): ReactNode {
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
   const until = at === null ? '' : time(at);
@@ -46,7 +46,7 @@ export function Until({ of: { previous_secret_expires_at: at } }: { readonly of:
  * LastUse says when and from which address the previous secret was last used. Renders nothing without a previous
  * secret, or until its usage is loaded.
  */
-export function LastUse({ of: key }: { readonly of: Key }): ReactNode {
+export function LastUse({ apiKey: key }: { readonly apiKey: Key }): ReactNode {
   const { relative } = useFormats();
   const { data } = useImpact(key.id, true);
   const previous = data?.old_secret;

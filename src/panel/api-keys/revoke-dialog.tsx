@@ -9,7 +9,7 @@ import { Dialog } from '../layout/dialog.js';
 import { clientName } from './oauth-client.js';
 import { Failure } from '../words/failure.js';
 import { Impact } from './impact.js';
-import { readAgain, revokeKey, type Key } from './keys.js';
+import { refetchKeys, revokeKey, type Key } from './keys.js';
 
 interface RevokeDialogProps {
   readonly shown: Key;
@@ -22,7 +22,7 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
   const revoke = useMutation({
     mutationFn: () => revokeKey(shown.id),
     onSuccess: async () => {
-      await readAgain(shown.account_id, shown.id);
+      await refetchKeys(shown.account_id, shown.id);
       onClose();
     },
   });
@@ -35,7 +35,7 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
     >
       <Stack gap="lg">
         <Text>
-          <Consequence of={shown} />
+          <Consequence apiKey={shown} />
         </Text>
         <Impact id={shown.id} unread={<Trans>Couldn't load recent usage. You can still revoke the key.</Trans>} />
         {revoke.error !== null && <Failure error={revoke.error} />}
@@ -53,7 +53,7 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
 }
 
 /** Consequence says what stops working, and how to restore access. */
-function Consequence({ of: { name, oauth_client: client } }: { readonly of: Key }) {
+function Consequence({ apiKey: { name, oauth_client: client } }: { readonly apiKey: Key }) {
   if (client === null)
     return (
       <Trans>

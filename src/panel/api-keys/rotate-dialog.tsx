@@ -11,7 +11,7 @@ import { SecretDialog } from '../layout/secret-dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useFormats } from '../words/times.js';
 import { isRevokedMeanwhile, KeyFailure } from './key-failure.js';
-import { readAgain, rotateKey, useImpact, type Key, type Overlap } from './keys.js';
+import { refetchKeys, rotateKey, useImpact, type Key, type Overlap } from './keys.js';
 import { LastUse, Until } from './previous-secret.js';
 import { useIdempotentRequest } from '../api/idempotent-request.js';
 import { SecretStep } from './secret-step.js';
@@ -41,8 +41,8 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
       opened={opened}
       onClose={onClose}
       title={t`Rotate key`}
-      madeTitle={t`New secret key`}
-      form={(onMade) => <RotateForm shown={shown} etag={etag} onMade={onMade} onCancel={onClose} />}
+      createdTitle={t`New secret key`}
+      form={(onCreated) => <RotateForm shown={shown} etag={etag} onCreated={onCreated} onCancel={onClose} />}
       secret={({ secret, previousExpiresAt }, leaving) => {
         const until = time(previousExpiresAt);
         return (
@@ -63,11 +63,11 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
 interface RotateFormProps {
   readonly shown: Key;
   readonly etag: string | null;
-  readonly onMade: (made: NewSecret) => void;
+  readonly onCreated: (made: NewSecret) => void;
   readonly onCancel: () => void;
 }
 
-function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
+function RotateForm({ shown, etag, onCreated, onCancel }: RotateFormProps) {
   const { t } = useLingui();
   const { relative } = useFormats();
   const [overlap, setOverlap] = useState<Overlap>(DAY_SECONDS);
@@ -85,16 +85,16 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
       const made = await rotateKey(shown.id, body, etag, requestId).catch((caught: unknown) => {
         // Refetch the key, so that the dialog shows the current state of the key before the next attempt.
         if (hasCode(caught, 'precondition_failed', 'previous_secret_active', 'conflict'))
-          void readAgain(shown.account_id, shown.id);
+          void refetchKeys(shown.account_id, shown.id);
         throw caught;
       });
-      onMade({ secret: made.secret, previousExpiresAt: made.previous_secret_expires_at });
-      void readAgain(shown.account_id, shown.id);
+      onCreated({ secret: made.secret, previousExpiresAt: made.previous_secret_expires_at });
+      void refetchKeys(shown.account_id, shown.id);
     });
   return (
     <DialogForm
-      does={endsPrevious ? t`Rotate and end previous secret` : t`Create new secret`}
-      keeps={endsPrevious ? t`Keep previous secret` : undefined}
+      submitLabel={endsPrevious ? t`Rotate and end previous secret` : t`Create new secret`}
+      cancelLabel={endsPrevious ? t`Keep previous secret` : undefined}
       color={overlap === 0 || endsPrevious ? 'red' : 'river'}
       error={error}
       failure={isRevokedMeanwhile(error) ? <KeyFailure error={error} /> : undefined}
@@ -105,7 +105,7 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
       {endsPrevious && (
         <Alert variant="light" color="orange" title={t`Rotating ends the previous secret`}>
           <Text size="sm">
-            <Until of={shown} /> <LastUse of={shown} />{' '}
+            <Until apiKey={shown} /> <LastUse apiKey={shown} />{' '}
             <Trans>Two secrets can work at a time. Requests using the previous secret fail immediately.</Trans>
           </Text>
         </Alert>

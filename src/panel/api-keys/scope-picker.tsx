@@ -7,7 +7,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useFieldError } from '../layout/form-errors.js';
 import { Failure } from '../words/failure.js';
 import { useScopes } from './keys.js';
-import { EVERYTHING, scopeGroups, useScopeWords } from './scopes.js';
+import { EVERYTHING, scopeGroups, useScopeLabels } from './scopes.js';
 
 interface ScopePickerProps {
   readonly value: readonly string[];
@@ -20,7 +20,7 @@ export function ScopePicker({ value, granted, onChange }: ScopePickerProps) {
   const { t, i18n } = useLingui();
   const error = useFieldError('scopes');
   const scopes = useScopes();
-  const words = useScopeWords();
+  const words = useScopeLabels();
   if (scopes.data === undefined)
     return scopes.error === null ? (
       <Skeleton h={120} />

@@ -49,8 +49,8 @@ function resourceNames(scopes: readonly Scope[], locale: string): ReadonlyMap<st
   return new Map([...names].filter(([, name]) => isUnique(name)));
 }
 
-/** ScopeWords returns the labels of scopes in the language of the page. */
-export interface ScopeWords {
+/** ScopeLabels returns the labels of scopes in the language of the page. */
+export interface ScopeLabels {
   /** Returns a short label for lists, such as `Read customers`. */
   short(scope: string): string;
   /** Returns the description from the OpenAPI document, or the short label if there is no description. */
@@ -58,7 +58,7 @@ export interface ScopeWords {
 }
 
 /** Returns the labels of scopes. Until the scopes are loaded, the labels are derived from the names of the scopes. */
-export function useScopeWords(): ScopeWords {
+export function useScopeLabels(): ScopeLabels {
   const { t, i18n } = useLingui();
   const { data } = useScopes();
   const scopes = data?.data ?? [];

@@ -11,7 +11,7 @@ const COLORS: Readonly<Record<KeyStatus, string>> = {
 };
 
 /** Returns the label of each key status. */
-export function useStatusWords(): Readonly<Record<KeyStatus, string>> {
+export function useStatusLabels(): Readonly<Record<KeyStatus, string>> {
   const { t } = useLingui();
   return { active: t`Active`, paused: t`Paused`, expired: t`Expired`, revoked: t`Revoked` };
 }
@@ -26,7 +26,7 @@ interface StatusProps {
 }
 
 export function Status({ status, word }: StatusProps) {
-  const words = useStatusWords();
+  const words = useStatusLabels();
   return (
     <Badge variant="light" color={COLORS[status]} style={{ flexShrink: 0 }}>
       {word ?? words[status]}
@@ -35,7 +35,7 @@ export function Status({ status, word }: StatusProps) {
 }
 
 /** State explains the status of a key that does not work, and says what to do. Renders nothing for an active key. */
-export function State({ of: { status, oauth_client: client } }: { readonly of: Key }) {
+export function State({ apiKey: { status, oauth_client: client } }: { readonly apiKey: Key }) {
   if (client !== null) return <ClientState status={status} />;
   if (status === 'paused')
     return (

@@ -29,7 +29,7 @@ export function AssistantsPage() {
   return (
     <Page
       title={t`AI assistants`}
-      about={
+      description={
         <Trans>
           Connect Claude, Cursor, Codex and others to your account. An API key sets their permissions and limits.
         </Trans>
@@ -49,7 +49,7 @@ export function AssistantsPage() {
           <Failure error={tools.error} again={() => void tools.refetch()} />
         )
       ) : tools.data.enabled ? (
-        <AssistantsContent of={tools.data} mayCreate={mayCreate} />
+        <AssistantsContent tools={tools.data} mayCreate={mayCreate} />
       ) : (
         <Empty
           icon="assistant"
@@ -62,12 +62,12 @@ export function AssistantsPage() {
 }
 
 interface AssistantsContentProps {
-  readonly of: McpTools;
+  readonly tools: McpTools;
   readonly mayCreate: boolean;
 }
 
 /** AssistantsContent is the content of the page if the MCP server is on and has at least one tool. */
-function AssistantsContent({ of: tools, mayCreate }: AssistantsContentProps) {
+function AssistantsContent({ tools, mayCreate }: AssistantsContentProps) {
   const { t } = useLingui();
   const { id } = useAccount();
   const may = useCan();
@@ -81,7 +81,7 @@ function AssistantsContent({ of: tools, mayCreate }: AssistantsContentProps) {
     <>
       <Section
         title={t`Connect`}
-        about={<Trans>Choose your assistant, copy its settings and replace {PLACEHOLDER} with your key.</Trans>}
+        description={<Trans>Choose your assistant, copy its settings and replace {PLACEHOLDER} with your key.</Trans>}
       >
         <Connect client={client} connection={{ ...connection, secret: PLACEHOLDER }} onChoose={setClient} />
       </Section>
@@ -95,7 +95,7 @@ function AssistantsContent({ of: tools, mayCreate }: AssistantsContentProps) {
           client={client}
           readingScopes={[...new Set(readingScopes)]}
           onChoose={setClient}
-          onMade={setKeyId}
+          onCreated={setKeyId}
           onClose={() => navigate(home, { replace: true })}
         />
       )}

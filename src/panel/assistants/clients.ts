@@ -61,7 +61,9 @@ export function snippetsOf(client: Client, { url, server, secret }: Connection):
         },
       ];
     case 'claude-desktop':
-      return [{ place: 'claude_desktop_config.json', text: json({ mcpServers: { [server]: bridge(url, bearer) } }) }];
+      return [
+        { place: 'claude_desktop_config.json', text: jsonSnippet({ mcpServers: { [server]: bridge(url, bearer) } }) },
+      ];
     case 'claude-ai':
       return [
         { place: 'Remote MCP server URL', text: url },
@@ -71,17 +73,17 @@ export function snippetsOf(client: Client, { url, server, secret }: Connection):
       return [
         {
           place: 'Responses API: tools',
-          text: json([{ type: 'mcp', server_label: server, server_url: url, authorization: secret }]),
+          text: jsonSnippet([{ type: 'mcp', server_label: server, server_url: url, authorization: secret }]),
         },
       ];
     case 'cursor':
-      return [{ place: '~/.cursor/mcp.json', text: json({ mcpServers: { [server]: { url, headers } } }) }];
+      return [{ place: '~/.cursor/mcp.json', text: jsonSnippet({ mcpServers: { [server]: { url, headers } } }) }];
     case 'vs-code':
-      return [{ place: '.vscode/mcp.json', text: json(vsCodeConfig(url, server)) }];
+      return [{ place: '.vscode/mcp.json', text: jsonSnippet(vsCodeConfig(url, server)) }];
     case 'codex':
       return [{ place: '~/.codex/config.toml', text: codexConfig(url, server, bearer) }];
     case 'json':
-      return [{ place: 'mcp.json', text: json({ mcpServers: { [server]: { type: 'http', url, headers } } }) }];
+      return [{ place: 'mcp.json', text: jsonSnippet({ mcpServers: { [server]: { type: 'http', url, headers } } }) }];
   }
 }
 
@@ -116,6 +118,6 @@ function codexConfig(url: string, server: string, bearer: string): string {
   ].join('\n');
 }
 
-function json(value: unknown): string {
+function jsonSnippet(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }

@@ -5,7 +5,7 @@ import { useCallback, useState } from 'react';
 import { Link } from 'wouter';
 import { useKeys, type Key } from '../api-keys/keys.js';
 import { RevokeDialog } from '../api-keys/revoke-dialog.js';
-import { useScopeWords } from '../api-keys/scopes.js';
+import { useScopeLabels } from '../api-keys/scopes.js';
 import { Status } from '../api-keys/status.js';
 import { SecretLine } from '../layout/secret-frame.js';
 import { Section } from '../layout/section.js';
@@ -27,7 +27,7 @@ export function ConnectedAssistants({ url }: { readonly url: string }) {
   return (
     <Section
       title={t`Connected with OAuth`}
-      about={
+      description={
         <Trans>
           For assistants that sign in with OAuth instead of a key. Give them this URL. You choose their permissions
           here.
@@ -66,7 +66,7 @@ function AssistantList({ keys }: { readonly keys: readonly Key[] }) {
           {keys.map((key) => (
             <Row
               key={key.id}
-              of={key}
+              apiKey={key}
               onRevoke={() => {
                 setToRevoke(key);
                 setConfirming(true);
@@ -80,11 +80,11 @@ function AssistantList({ keys }: { readonly keys: readonly Key[] }) {
   );
 }
 
-function Row({ of: key, onRevoke }: { readonly of: Key; readonly onRevoke: () => void }) {
+function Row({ apiKey: key, onRevoke }: { readonly apiKey: Key; readonly onRevoke: () => void }) {
   const account = useAccount();
   const may = useCan();
   const { t } = useLingui();
-  const words = useScopeWords();
+  const words = useScopeLabels();
   const { date } = useFormats(account.time_zone);
   const { name } = key;
   const { oauth_client: client } = key;
@@ -102,7 +102,7 @@ function Row({ of: key, onRevoke }: { readonly of: Key; readonly onRevoke: () =>
           {client !== null && (
             <Text size="sm" c="dimmed" component="div">
               <div className="name">{client.host ?? <Trans>This name isn't verified.</Trans>}</div>
-              <AuthorizedBy of={key} client={client} />
+              <AuthorizedBy apiKey={key} client={client} />
             </Text>
           )}
           <Text size="sm" className="name">

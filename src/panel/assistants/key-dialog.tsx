@@ -7,7 +7,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { CreateForm } from '../api-keys/create-form.js';
 import { EMPTY, type KeyValues } from '../api-keys/key-values.js';
-import { useScopes, type MadeKey } from '../api-keys/keys.js';
+import { useScopes, type CreatedKey } from '../api-keys/keys.js';
 import { SecretDialog } from '../layout/secret-dialog.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
 import { asksForKey, type Client, type Connection } from './clients.js';
@@ -23,31 +23,31 @@ interface KeyDialogProps {
    */
   readonly readingScopes: readonly string[];
   readonly onChoose: (client: Client) => void;
-  readonly onMade: (keyId: string) => void;
+  readonly onCreated: (keyId: string) => void;
   readonly onClose: () => void;
 }
 
 /** Secret and name of the new key. The secret exists only in the state of this dialog, not in a cache or in storage. */
-type CreatedKey = Pick<MadeKey, 'name' | 'secret'>;
+type KeySecretFields = Pick<CreatedKey, 'name' | 'secret'>;
 
 export function KeyDialog(props: KeyDialogProps) {
   const { opened, connection, client, onChoose, onClose } = props;
   const { t } = useLingui();
   const lost = t`You can't view this secret again. You'd need to rotate the key.`;
   return (
-    <SecretDialog<CreatedKey>
+    <SecretDialog<KeySecretFields>
       opened={opened}
       onClose={onClose}
       title={t`Create assistant key`}
-      madeTitle={t`API key created`}
+      createdTitle={t`API key created`}
       keepsForm
-      form={(onMade) => (
+      form={(onCreated) => (
         <KeyForm
           readingScopes={props.readingScopes}
           onCancel={onClose}
-          onMade={({ id, name, secret }) => {
-            onMade({ name, secret });
-            props.onMade(id);
+          onCreated={({ id, name, secret }) => {
+            onCreated({ name, secret });
+            props.onCreated(id);
           }}
         />
       )}
@@ -67,11 +67,11 @@ export function KeyDialog(props: KeyDialogProps) {
 }
 
 interface KeyFormProps extends Pick<KeyDialogProps, 'readingScopes'> {
-  readonly onMade: (made: MadeKey) => void;
+  readonly onCreated: (made: CreatedKey) => void;
   readonly onCancel: () => void;
 }
 
-function KeyForm({ readingScopes, onMade, onCancel }: KeyFormProps) {
+function KeyForm({ readingScopes, onCreated, onCancel }: KeyFormProps) {
   const grantable = useScopes().data?.data.map(({ scope }) => scope) ?? [];
   const [edits, setEdits] = useState<Partial<KeyValues>>({});
   const values: KeyValues = {
@@ -84,7 +84,7 @@ function KeyForm({ readingScopes, onMade, onCancel }: KeyFormProps) {
     <CreateForm
       values={values}
       onChange={(change) => setEdits({ ...edits, ...change })}
-      onMade={onMade}
+      onCreated={onCreated}
       onCancel={onCancel}
     >
       <Text size="sm" c="dimmed">

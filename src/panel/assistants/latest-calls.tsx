@@ -20,7 +20,7 @@ export function LatestCalls() {
   const { id } = useAccount();
   const calls = useLatestCalls(id);
   return (
-    <Section title={t`Recent calls`} about={<Trans>Each call counts as one API request.</Trans>}>
+    <Section title={t`Recent calls`} description={<Trans>Each call counts as one API request.</Trans>}>
       {calls.data === undefined ? (
         calls.error === null ? (
           <Skeleton h={80} />
@@ -50,13 +50,13 @@ function Calls({ requests }: { readonly requests: readonly LoggedRequest[] }) {
   return (
     <Stack gap={0} component="ul" className="plain-list flush">
       {calls.map((call) => (
-        <Row key={call.id} of={call} />
+        <Row key={call.id} request={call} />
       ))}
     </Stack>
   );
 }
 
-function Row({ of: call }: { readonly of: LoggedRequest }) {
+function Row({ request: call }: { readonly request: LoggedRequest }) {
   const { id, time_zone: timeZone } = useAccount();
   return (
     <li className="line">

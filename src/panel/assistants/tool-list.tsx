@@ -21,7 +21,7 @@ export function ToolList({ keyId, onChoose }: ToolListProps) {
   const { chosen, props } = useKeyChoice(id, { sort: 'created', order: 'desc', status: 'active' }, keyId);
   const tools = useTools(id, chosen?.scopes ?? null);
   return (
-    <Section title={t`Available tools`} about={<Trans>Only tools this key can call are listed.</Trans>}>
+    <Section title={t`Available tools`} description={<Trans>Only tools this key can call are listed.</Trans>}>
       <Stack gap="md">
         <Select
           label={t`Key`}
@@ -39,14 +39,14 @@ export function ToolList({ keyId, onChoose }: ToolListProps) {
             <Failure error={tools.error} again={() => void tools.refetch()} />
           )
         ) : (
-          <Tools of={tools.data} />
+          <Tools tools={tools.data} />
         )}
       </Stack>
     </Section>
   );
 }
 
-function Tools({ of: { data, total, searched } }: { readonly of: McpTools }) {
+function Tools({ tools: { data, total, searched } }: { readonly tools: McpTools }) {
   const { t } = useLingui();
   const { number } = useFormats();
   if (data.length === 0)
@@ -70,21 +70,21 @@ function Tools({ of: { data, total, searched } }: { readonly of: McpTools }) {
       </Text>
       <Stack gap={0} component="ul" className="plain-list flush">
         {data.map((tool) => (
-          <Row key={tool.name} of={tool} />
+          <Row key={tool.name} tool={tool} />
         ))}
       </Stack>
     </>
   );
 }
 
-function Row({ of: tool }: { readonly of: McpTool }) {
+function Row({ tool }: { readonly tool: McpTool }) {
   return (
     <li className="line">
       <Group justify="space-between" gap="xs">
         <Text fw={600} className="name" translate="no">
           {tool.name}
         </Text>
-        <Effect of={tool} />
+        <Effect tool={tool} />
       </Group>
       <Text size="sm" className="name" lineClamp={3}>
         {tool.description}
@@ -96,7 +96,7 @@ function Row({ of: tool }: { readonly of: McpTool }) {
   );
 }
 
-function Effect({ of: tool }: { readonly of: McpTool }) {
+function Effect({ tool }: { readonly tool: McpTool }) {
   const color = tool.read_only ? 'river' : tool.destructive ? 'red' : 'orange';
   return (
     <Badge variant="light" color={color} style={{ flexShrink: 0 }}>

@@ -5,7 +5,7 @@ import { useLingui } from '@lingui/react/macro';
  * Returns a function that returns the label of an action. For an unknown action, that function returns the code of the
  * action.
  */
-export function useActionWords(): (action: string) => string {
+export function useActionLabel(): (action: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
     'api_key.created': t`Key created`,

@@ -9,9 +9,9 @@ import { Page } from '../layout/page.js';
 import { Lines, PagedList } from '../layout/paged-list.js';
 import { useAccount } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
-import { useActionWords } from './actions.js';
-import { useActorWords, useFieldWords } from '../words/fields.js';
-import { useValueWords } from './values.js';
+import { useActionLabel } from './actions.js';
+import { useActorLabel, useFieldLabel } from '../words/fields.js';
+import { useValueText } from './values.js';
 
 type Entry = components['schemas']['AuditEntry'];
 
@@ -22,7 +22,7 @@ export function AuditLogPage() {
     unwrap(api.GET('/admin/v1/audit-log', { params: { query: { account_id: id, ...page } }, signal })),
   );
   return (
-    <Page title={t`Audit log`} about={<Trans>A record of every change. Entries can't be edited.</Trans>}>
+    <Page title={t`Audit log`} description={<Trans>A record of every change. Entries can't be edited.</Trans>}>
       <PagedList
         list={entries}
         empty={<Empty icon="audit" title={t`No activity yet`} text={t`Changes to the account appear here.`} />}
@@ -73,10 +73,10 @@ function fieldsOf({ before, after }: Entry): readonly ShownField[] {
 function EntryLine({ entry }: { readonly entry: Entry }) {
   const { time_zone: timeZone, id: accountId } = useAccount();
   const { time } = useFormats(timeZone);
-  const action = useActionWords();
-  const field = useFieldWords();
-  const value = useValueWords();
-  const actorWords = useActorWords();
+  const action = useActionLabel();
+  const field = useFieldLabel();
+  const value = useValueText();
+  const actorWords = useActorLabel();
   const { before, after, target } = entry;
   const recordedName = after?.['name'] ?? before?.['name'];
   // Omit the name of the current account, which the page header already shows.

@@ -3,12 +3,12 @@
  * the page.
  */
 import { useLingui } from '@lingui/react/macro';
-import { useScopeWords } from '../api-keys/scopes.js';
-import { useStatusWords } from '../api-keys/status.js';
-import { useRoleWords } from '../members/roles.js';
-import { useDeliveryWords } from '../webhooks/webhook-words.js';
+import { useScopeLabels } from '../api-keys/scopes.js';
+import { useStatusLabels } from '../api-keys/status.js';
+import { useRoleLabels } from '../members/roles.js';
+import { useDeliveryLabels } from '../webhooks/webhook-labels.js';
 import { useAccount } from '../session/accounts.js';
-import { LIMIT_PERIODS, useLimitWords } from '../words/limits.js';
+import { LIMIT_PERIODS, useLimitLabels } from '../words/limits.js';
 import { LANGUAGES } from '../words/locale.js';
 import { useFormats } from '../words/times.js';
 
@@ -22,21 +22,21 @@ const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? v
  * Returns a function that formats the value of a field. `field` is the name of the field in the API. Unknown fields are
  * shown as text or JSON.
  */
-export function useValueWords(): (field: string, value: unknown) => string {
+export function useValueText(): (field: string, value: unknown) => string {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { time, number } = useFormats(timeZone);
-  const scopes = useScopeWords();
-  const limitWords = useLimitWords();
+  const scopes = useScopeLabels();
+  const limitWords = useLimitLabels();
   const statuses: Words = {
-    ...useStatusWords(),
-    ...useDeliveryWords(),
+    ...useStatusLabels(),
+    ...useDeliveryLabels(),
     enabled: t({ message: 'Active', context: 'an endpoint' }),
     disabled: t`Disabled`,
     suspended: t`Suspended`,
     open: t`Open`,
   };
-  const roles: Words = useRoleWords();
+  const roles: Words = useRoleLabels();
   const environments: Words = { live: t`Live`, test: t`Test` };
   const reasons: Words = {
     operator: t`By the operator`,

@@ -16,8 +16,8 @@ import { FormSelect, FormText } from '../layout/form-fields.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { useAccount } from '../session/accounts.js';
-import { useCodeWords } from '../words/codes.js';
-import { parsePolicy, useLimitWords } from '../words/limits.js';
+import { useCodeText } from '../words/codes.js';
+import { parsePolicy, useLimitLabels } from '../words/limits.js';
 import { useFormats } from '../words/times.js';
 
 type Explanation = components['schemas']['Explanation'];
@@ -45,7 +45,7 @@ export function ExplainPage() {
   return (
     <Page
       title={t`Explain`}
-      about={<Trans>See whether a request would be allowed right now. Nothing is sent or counted.</Trans>}
+      description={<Trans>See whether a request would be allowed right now. Nothing is sent or counted.</Trans>}
     >
       <Card>
         <Form
@@ -98,7 +98,7 @@ export function ExplainPage() {
 
 function Verdict({ explanation }: { readonly explanation: Explanation }) {
   const { t } = useLingui();
-  const words = useCodeWords();
+  const words = useCodeText();
   const { answer, limits } = explanation;
   const codeWords = words(answer.code ?? '');
   const cost = explanation.cost;
@@ -129,7 +129,7 @@ function Verdict({ explanation }: { readonly explanation: Explanation }) {
 /** Steps lists the gateway's checks in their order, including the checks after the first failing check. */
 function Steps({ steps }: { readonly steps: Explanation['steps'] }) {
   const { t } = useLingui();
-  const words = useCodeWords();
+  const words = useCodeText();
   const names = {
     route: t`Operation exists`,
     key: t`Key is valid for this IP`,
@@ -170,10 +170,10 @@ function Steps({ steps }: { readonly steps: Explanation['steps'] }) {
 
 function Limits({ limits }: { readonly limits: Explanation['limits'] }) {
   const { number, relative } = useFormats();
-  const words = useLimitWords();
+  const words = useLimitLabels();
   const label = (policy: Explanation['limits'][number]['policy']): string => {
-    const { of, period } = parsePolicy(policy);
-    return words[period].decision[of];
+    const { owner, period } = parsePolicy(policy);
+    return words[period].decision[owner];
   };
   return (
     <div>

@@ -5,13 +5,13 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 import { useKeys, type KeyFilter, type ListedKey } from '../api-keys/keys.js';
 
 /** Delay after the last keystroke before a search, in milliseconds. */
 const SEARCH_DELAY_MS = 200;
 
-const optionOf = ({ id, name, hint }: ListedKey) => ({ value: id, label: `${isolated(name)} (${hint})` });
+const optionOf = ({ id, name, hint }: ListedKey) => ({ value: id, label: `${isolateName(name)} (${hint})` });
 
 interface KeyChoice {
   /** The chosen key. Undefined if none is chosen, or if the key has not been in a list yet. */

@@ -9,16 +9,16 @@ import type { ReactNode } from 'react';
 import { Failure } from '../words/failure.js';
 import { Dialog } from './dialog.js';
 
-interface SureDialogProps {
+interface ConfirmDialogProps {
   readonly opened: boolean;
   readonly title: string;
   /** Label of the confirm button. */
-  readonly does: string;
+  readonly confirmLabel: string;
   /** Color of the confirm button. Default: red. Use `river` for actions that can be fully undone. */
   readonly color?: 'river' | 'red';
   readonly onClose: () => void;
   /** Runs the action after the confirmation. The dialog closes if the action succeeds. */
-  readonly act: () => Promise<unknown>;
+  readonly onConfirm: () => Promise<unknown>;
   /** Renders the error if the action fails. Default: the error box `Failure`. */
   readonly failure?: (error: unknown) => ReactNode;
   /** Describes the consequences of the action. */
@@ -28,14 +28,14 @@ interface SureDialogProps {
 export function ConfirmDialog({
   opened,
   title,
-  does,
+  confirmLabel,
   color = 'red',
   onClose,
-  act,
+  onConfirm,
   failure,
   children,
-}: SureDialogProps) {
-  const action = useMutation({ mutationFn: act, onSuccess: onClose });
+}: ConfirmDialogProps) {
+  const action = useMutation({ mutationFn: onConfirm, onSuccess: onClose });
   const close = (): void => {
     action.reset();
     onClose();
@@ -52,7 +52,7 @@ export function ConfirmDialog({
             <Trans>Cancel</Trans>
           </Button>
           <Button color={color} loading={action.isPending} onClick={() => action.mutate()}>
-            {does}
+            {confirmLabel}
           </Button>
         </Group>
       </Stack>

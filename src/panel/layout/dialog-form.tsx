@@ -6,10 +6,10 @@ import { Form, type Checks } from './form.js';
 
 interface DialogFormProps {
   /** Label of the submit button. */
-  readonly does: string;
+  readonly submitLabel: string;
   readonly color?: 'river' | 'red';
   /** Label of the cancel button. Default: Cancel. */
-  readonly keeps?: string | undefined;
+  readonly cancelLabel?: string | undefined;
   /** Error of the last submit. Null without an error. */
   readonly error: unknown;
   /** Validation errors of the current values. The form shows them after the first submit. */
@@ -28,7 +28,17 @@ interface DialogFormProps {
 }
 
 export function DialogForm(props: DialogFormProps) {
-  const { does, color = 'river', keeps, error, checks, failure, isPending, isReady = true, gap = 'lg' } = props;
+  const {
+    submitLabel,
+    color = 'river',
+    cancelLabel,
+    error,
+    checks,
+    failure,
+    isPending,
+    isReady = true,
+    gap = 'lg',
+  } = props;
   return (
     <Form
       error={error}
@@ -40,10 +50,10 @@ export function DialogForm(props: DialogFormProps) {
       footer={
         <Group justify="flex-end">
           <Button variant="default" onClick={props.onCancel}>
-            {keeps ?? <Trans>Cancel</Trans>}
+            {cancelLabel ?? <Trans>Cancel</Trans>}
           </Button>
           <Button type="submit" loading={isPending} disabled={!isReady} color={color}>
-            {does}
+            {submitLabel}
           </Button>
         </Group>
       }

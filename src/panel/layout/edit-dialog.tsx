@@ -28,7 +28,7 @@ interface EditFormProps<Thing, Values> extends Omit<EditTarget<Thing>, 'opened'>
   /** Sends the difference between the values. The API must reject the change unless `etag` is the current version. */
   readonly save: (before: Values, after: Values, etag: string | null) => Promise<unknown>;
   /** Refetches the object after a successful change and after a conflict. */
-  readonly readAgain: () => Promise<unknown>;
+  readonly refetch: () => Promise<unknown>;
   /** Renders an error in place of the error box. Undefined shows the error box. */
   readonly failure?: (error: unknown) => ReactNode;
   /** Renders the fields. @param opening the version of the object on which the user's edits are based. */
@@ -51,13 +51,13 @@ export function EditDialog<Thing, Values extends object>({ title, opened, ...for
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** Applies the user's changes to the latest values. Fields that the user did not change get their latest value. */
-function mergeChanges<Values extends object>(latest: Values, before: Values, mine: Values): Values {
-  const changed = Object.entries(mine).filter(([name, value]) => !isSame(before[name as keyof Values], value));
+function mergeChanges<Values extends object>(latest: Values, before: Values, edited: Values): Values {
+  const changed = Object.entries(edited).filter(([name, value]) => !isSame(before[name as keyof Values], value));
   return { ...latest, ...Object.fromEntries(changed) };
 }
 
 function EditForm<Thing, Values extends object>(props: EditFormProps<Thing, Values>) {
-  const { shown, etag, onClose, valuesOf, useChecks, readAgain } = props;
+  const { shown, etag, onClose, valuesOf, useChecks, refetch } = props;
   // Object and version on which the edits are based. Only the resolution of a conflict replaces them. A refetch does
   // not.
   const [opening, setOpening] = useState({ thing: shown, etag });
@@ -67,10 +67,10 @@ function EditForm<Thing, Values extends object>(props: EditFormProps<Thing, Valu
   const save = useMutation({
     mutationFn: () => props.save(before, values, opening.etag),
     onSuccess: async () => {
-      await readAgain();
+      await refetch();
       onClose();
     },
-    onError: (error) => void (hasCode(error, 'precondition_failed') && readAgain()),
+    onError: (error) => void (hasCode(error, 'precondition_failed') && refetch()),
   });
   // False after a conflict until the refetch has loaded the new version.
   const hasNewVersion = etag !== opening.etag;

@@ -4,7 +4,7 @@
  */
 import { createContext, useContext, useLayoutEffect, useState } from 'react';
 import { ApiProblem, type RefusedField } from '../api/problem.js';
-import { useReasonWords } from '../words/reasons.js';
+import { useReasonText } from '../words/reasons.js';
 
 /** Errors that a form provides to its fields through the context. */
 export interface FormErrors {
@@ -63,7 +63,7 @@ export function useFieldError(
   words?: (refused: RefusedField) => string | undefined,
 ): string | undefined {
   const { checks, refused, register } = useContext(FormErrorsContext);
-  const reason = useReasonWords();
+  const reason = useReasonText();
   useLayoutEffect(() => register(field), [register, field]);
   const own = checks[field];
   if (own !== undefined) return own;

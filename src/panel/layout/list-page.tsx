@@ -7,26 +7,26 @@ import { Page } from './page.js';
 
 interface ListPageProps {
   readonly title: string;
-  readonly about: ReactNode;
+  readonly description: ReactNode;
   /** Path of the page, such as `/acc_…/api-keys`. */
   readonly home: string;
   readonly mayCreate: boolean;
   /** Label of the button that adds an item. */
-  readonly does: string;
+  readonly createLabel: string;
   readonly dialog: (state: { readonly opened: boolean; readonly onClose: () => void }) => ReactNode;
   /** Renders the list. @param create button that opens the dialog; false if the user lacks the permission. */
   readonly children: (create: ReactNode) => ReactNode;
 }
 
-export function ListPage({ title, about, home, mayCreate, does, dialog, children }: ListPageProps) {
+export function ListPage({ title, description, home, mayCreate, createLabel, dialog, children }: ListPageProps) {
   const [location, navigate] = useLocation();
   const create = mayCreate && (
     <Button component={Link} href={`${home}/new`} leftSection={<Icon name="plus" />}>
-      {does}
+      {createLabel}
     </Button>
   );
   return (
-    <Page title={title} about={about} actions={create}>
+    <Page title={title} description={description} actions={create}>
       {children(create)}
       {mayCreate && dialog({ opened: location === `${home}/new`, onClose: () => navigate(home, { replace: true }) })}
     </Page>

@@ -5,14 +5,14 @@ import { Breakable } from '../words/breakable.js';
 
 interface PageProps {
   readonly title: string;
-  readonly about?: ReactNode;
+  readonly description?: ReactNode;
   readonly actions?: ReactNode;
   /** Content above the title, such as a link back to the list. */
   readonly above?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function Page({ title, about, actions, above, children }: PageProps) {
+export function Page({ title, description, actions, above, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Trailgate`;
   }, [title]);
@@ -25,9 +25,9 @@ export function Page({ title, about, actions, above, children }: PageProps) {
             <Title order={1} className="name">
               <Breakable text={title} />
             </Title>
-            {about !== undefined && (
+            {description !== undefined && (
               <Text c="dimmed" mt={6}>
-                {about}
+                {description}
               </Text>
             )}
           </Box>

@@ -41,9 +41,9 @@ export function PreviousSecretAlert({ says, mayEnd, onAsk, act, children }: Prev
       <ConfirmDialog
         opened={isEnding}
         title={t`End the previous secret?`}
-        does={t`End previous secret`}
+        confirmLabel={t`End previous secret`}
         onClose={() => setEnding(false)}
-        act={act}
+        onConfirm={act}
       >
         {children}
       </ConfirmDialog>

@@ -25,12 +25,12 @@ interface SecretDialogProps<Made> {
   readonly onClose: () => void;
   readonly title: string;
   /** Title of the step with the secret. */
-  readonly madeTitle: string;
+  readonly createdTitle: string;
   /** Whether a click outside the dialog keeps the form open, so that its values are not lost. */
   readonly keepsForm?: boolean;
   readonly size?: number;
-  /** Renders the form. `onMade` receives the new secret. */
-  readonly form: (onMade: (made: Made) => void) => ReactNode;
+  /** Renders the form. `onCreated` receives the new secret. */
+  readonly form: (onCreated: (made: Made) => void) => ReactNode;
   /** Renders the step that shows the secret. */
   readonly secret: (made: Made, leaving: LeaveConfirmation) => ReactNode;
   /** Called after the dialog has removed the secret. */
@@ -38,7 +38,7 @@ interface SecretDialogProps<Made> {
 }
 
 export function SecretDialog<Made>(props: SecretDialogProps<Made>) {
-  const { opened, onClose, title, madeTitle, keepsForm = false, size = 640, form, secret, onForgotten } = props;
+  const { opened, onClose, title, createdTitle, keepsForm = false, size = 640, form, secret, onForgotten } = props;
   const [made, setMade] = useState<Made | null>(null);
   const [isLeaving, setLeaving] = useState(false);
   const askToLeave = useCallback(() => setLeaving(true), []);
@@ -49,7 +49,7 @@ export function SecretDialog<Made>(props: SecretDialogProps<Made>) {
     onForgotten?.();
   }, [onForgotten]);
   useLeaveGuard(made !== null, askToLeave, onDone);
-  const onMade = (created: Made): void => {
+  const onCreated = (created: Made): void => {
     setMade(created);
     onClose();
   };
@@ -58,10 +58,10 @@ export function SecretDialog<Made>(props: SecretDialogProps<Made>) {
       opened={opened || made !== null}
       onClose={made === null ? onClose : askToLeave}
       closeOnClickOutside={made === null && !keepsForm}
-      title={made === null ? title : madeTitle}
+      title={made === null ? title : createdTitle}
       size={size}
     >
-      {made === null ? form(onMade) : secret(made, { isLeaving, onStay, onDone })}
+      {made === null ? form(onCreated) : secret(made, { isLeaving, onStay, onDone })}
     </Dialog>
   );
 }

@@ -4,20 +4,20 @@ import type { ReactNode } from 'react';
 
 interface SectionProps {
   readonly title: string;
-  readonly about?: ReactNode;
+  readonly description?: ReactNode;
   readonly actions?: ReactNode;
   readonly children?: ReactNode;
 }
 
-export function Section({ title, about, actions, children }: SectionProps) {
+export function Section({ title, description, actions, children }: SectionProps) {
   return (
     <Card component="section" aria-label={title}>
       <Group justify="space-between" align="flex-start" gap="md">
         <Box maw={620} flex="1 1 260px">
           <Title order={2}>{title}</Title>
-          {about !== undefined && (
+          {description !== undefined && (
             <Text size="sm" c="dimmed" mt={4}>
-              {about}
+              {description}
             </Text>
           )}
         </Box>

@@ -44,7 +44,7 @@ export function LogsPage() {
   return (
     <Page
       title={t`Logs`}
-      about={<Trans>Recent API requests, within seconds.</Trans>}
+      description={<Trans>Recent API requests, within seconds.</Trans>}
       actions={
         <Switch
           label={t`Live tail`}
@@ -152,7 +152,7 @@ function Requests({ chosen, onClear }: { readonly chosen: ChosenFilters; readonl
 }
 
 /** Returns functions that format the time, duration and size of a request. */
-function useRowWords() {
+function useRowLabels() {
   const { i18n } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const locales = i18n.locales ?? i18n.locale;
@@ -176,7 +176,11 @@ function useRowWords() {
   return { time: (at: string) => time.format(new Date(at)), duration: (ms: number) => duration.format(ms), size };
 }
 
-function RequestLink({ of: { method, route, request_id: requestId, operation } }: { readonly of: LoggedRequest }) {
+function RequestLink({
+  request: { method, route, request_id: requestId, operation },
+}: {
+  readonly request: LoggedRequest;
+}) {
   const { id } = useAccount();
   return (
     <Anchor component={Link} href={`/${id}/logs/${encodeURIComponent(requestId)}`} size="sm" fw={600} className="name">
@@ -186,7 +190,7 @@ function RequestLink({ of: { method, route, request_id: requestId, operation } }
 }
 
 function Rows({ requests }: { readonly requests: readonly LoggedRequest[] }) {
-  const words = useRowWords();
+  const words = useRowLabels();
   return (
     <Card p={0}>
       <Table highlightOnHover layout="fixed" fz="sm">
@@ -217,7 +221,7 @@ function Rows({ requests }: { readonly requests: readonly LoggedRequest[] }) {
             <Table.Tr key={request.id}>
               <Table.Td style={{ whiteSpace: 'nowrap' }}>{words.time(request.at)}</Table.Td>
               <Table.Td>
-                <RequestLink of={request} />
+                <RequestLink request={request} />
               </Table.Td>
               <Table.Td>
                 <ResponseStatus status={request.status} />
@@ -240,13 +244,13 @@ function Rows({ requests }: { readonly requests: readonly LoggedRequest[] }) {
 
 function Cards({ requests }: { readonly requests: readonly LoggedRequest[] }) {
   const { t } = useLingui();
-  const words = useRowWords();
+  const words = useRowLabels();
   return (
     <Stack gap="sm" role="list" aria-label={t`Requests`}>
       {requests.map((request) => (
         <Card key={request.id} padding="md" role="listitem">
           <Group justify="space-between" wrap="nowrap" align="flex-start">
-            <RequestLink of={request} />
+            <RequestLink request={request} />
             <ResponseStatus status={request.status} />
           </Group>
           <Text size="sm" c="dimmed" className="name" pt={4}>

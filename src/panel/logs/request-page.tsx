@@ -6,7 +6,7 @@ import { Link, useParams } from 'wouter';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { useAccount } from '../session/accounts.js';
-import { useCodeWords } from '../words/codes.js';
+import { useCodeText } from '../words/codes.js';
 import { Failure } from '../words/failure.js';
 import { ResponseStatus } from '../words/response-status.js';
 import { useFormats } from '../words/times.js';
@@ -47,7 +47,7 @@ function RequestDetails({ request }: { readonly request: RequestDetail }) {
     <Page
       title={`${request.method} ${request.route ?? request.operation ?? ''}`}
       above={<BackLink />}
-      about={
+      description={
         <Group gap="sm" component="span">
           <ResponseStatus status={request.status} />
           <span>{time(request.at)}</span>
@@ -96,7 +96,7 @@ function RequestDetails({ request }: { readonly request: RequestDetail }) {
  */
 function FailureReason({ request }: { readonly request: RequestDetail }) {
   const { t } = useLingui();
-  const words = useCodeWords();
+  const words = useCodeText();
   if (request.code === null) return null;
   const codeWords = words(request.code);
   const verdict = request.explanation?.answer;

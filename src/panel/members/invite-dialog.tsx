@@ -10,7 +10,7 @@ import { DialogForm } from '../layout/dialog-form.js';
 import { FormSelect, FormText } from '../layout/form-fields.js';
 import { useAccount } from '../session/accounts.js';
 import type { Role } from '../../members/permissions.js';
-import { MadeInvitation, type Made } from './made-invitation.js';
+import { InvitationLinkStep, type InvitationLink } from './invitation-link.js';
 import { ResendForm, type Invitation } from './resend-dialog.js';
 import { useRoleChoice } from './roles.js';
 
@@ -20,7 +20,7 @@ const MAX_SEARCHED = 100;
 interface InviteDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
-  readonly onMade: () => void;
+  readonly onCreated: () => void;
 }
 
 /** Finds an open invitation to an email address among the newest invitations. Undefined if there is none. */
@@ -30,13 +30,13 @@ async function findOpen(id: string, email: string): Promise<Invitation | undefin
   return data.find((each) => each.status === 'open' && each.email.toLowerCase() === email.toLowerCase());
 }
 
-export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
+export function InviteDialog({ opened, onClose, onCreated }: InviteDialogProps) {
   const { t } = useLingui();
   const { id } = useAccount();
   const roles = useRoleChoice();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('viewer');
-  const [made, setMade] = useState<Made | null>(null);
+  const [made, setMade] = useState<InvitationLink | null>(null);
   const [openInvitation, setOpenInvitation] = useState<Invitation | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [isPending, setPending] = useState(false);
@@ -46,11 +46,11 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
     setError(null);
     onClose();
   };
-  const showResult = (invitation: Made): void => {
+  const showResult = (invitation: InvitationLink): void => {
     setMade(invitation);
     setOpenInvitation(null);
     setEmail('');
-    onMade();
+    onCreated();
   };
   const invite = async (): Promise<void> => {
     setPending(true);
@@ -72,12 +72,12 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
   return (
     <Dialog opened={opened} title={t`Invite member`} closeOnClickOutside={false} onClose={close}>
       {made !== null ? (
-        <MadeInvitation made={made} onDone={close} />
+        <InvitationLinkStep invitation={made} onDone={close} />
       ) : openInvitation !== null ? (
-        <ResendForm invitation={openInvitation} onMade={showResult} onCancel={close} />
+        <ResendForm invitation={openInvitation} onCreated={showResult} onCancel={close} />
       ) : (
         <DialogForm
-          does={t`Invite`}
+          submitLabel={t`Invite`}
           error={error}
           isPending={isPending}
           checks={{ email: email.trim() === '' && t`Fill this in.` }}

@@ -18,18 +18,18 @@ import { showUndo } from '../layout/toasts.js';
 import { ShowMore } from '../layout/show-more.js';
 import { useAccount, useCan, useCanAssignRole } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 import { InviteDialog } from './invite-dialog.js';
 import { RemoveDialog } from './remove-dialog.js';
 import { ResendDialog, type Invitation } from './resend-dialog.js';
 import { RoleDialog } from './role-dialog.js';
-import { useRoleChoice, useRoleWords } from './roles.js';
+import { useRoleChoice, useRoleLabels } from './roles.js';
 
 type Member = components['schemas']['AccountMember'];
 
 const PAGE_SIZE = 100;
-const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: ['account', accountId, 'people'] });
+const refetchMembers = (accountId: string) => queries.invalidateQueries({ queryKey: ['account', accountId, 'people'] });
 
 export function MembersPage() {
   const { t } = useLingui();
@@ -44,7 +44,9 @@ export function MembersPage() {
   return (
     <Page
       title={t`Members`}
-      about={<Trans>Owners have full access. Admins manage keys and members. Viewers have read-only access.</Trans>}
+      description={
+        <Trans>Owners have full access. Admins manage keys and members. Viewers have read-only access.</Trans>
+      }
       actions={
         may('createInvitation') && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setInviting(true)}>
@@ -74,7 +76,7 @@ export function MembersPage() {
         )}
       </PagedList>
       {may('listInvitations') && <Invitations />}
-      <InviteDialog opened={isInviting} onClose={() => setInviting(false)} onMade={() => void readAgain(id)} />
+      <InviteDialog opened={isInviting} onClose={() => setInviting(false)} onCreated={() => void refetchMembers(id)} />
     </Page>
   );
 }
@@ -85,7 +87,7 @@ function MemberLine({ member }: { readonly member: Member }) {
   const { relative } = useFormats(timeZone);
   const may = useCan();
   const canGrant = useCanAssignRole();
-  const words = useRoleWords();
+  const words = useRoleLabels();
   const roles = useRoleChoice();
   const [isRemoving, setRemoving] = useState(false);
   // Limits the change to the displayed version. The API rejects the change if someone else changed the member in the
@@ -107,16 +109,16 @@ function MemberLine({ member }: { readonly member: Member }) {
     try {
       await setRole(role, { headers: ifUnchanged.headers });
     } finally {
-      await readAgain(id);
+      await refetchMembers(id);
     }
     const [before, now] = [member.role, words[role]];
     showUndo(t`The role of ${alone} is now ${now}.`, async () => {
       await setRole(before, {});
-      await readAgain(id);
+      await refetchMembers(id);
     });
   };
   const name = member.name || member.email;
-  const alone = isolated(name);
+  const alone = isolateName(name);
   const lastSeen = member.last_signed_in_at === null ? t`Never signed in` : relative(member.last_signed_in_at);
   return (
     <li className="line">
@@ -160,7 +162,7 @@ function Invitations() {
   const { date } = useFormats(timeZone);
   const may = useCan();
   const canGrant = useCanAssignRole();
-  const words = useRoleWords();
+  const words = useRoleLabels();
   // The API also lists closed invitations. A page without any open invitation can therefore precede a page with some.
   const invitations = usePages(
     ['account', id, 'people', 'invitations'],
@@ -172,7 +174,7 @@ function Invitations() {
   const revoke = useMutation({
     mutationFn: (invitation: string) =>
       unwrap(api.DELETE('/admin/v1/invitations/{id}', { params: { path: { id: invitation } } })),
-    onSettled: () => readAgain(id),
+    onSettled: () => refetchMembers(id),
   });
   if (invitations.error !== null && invitations.data === undefined)
     return <Failure error={invitations.error} again={() => void invitations.refetch()} />;
@@ -218,7 +220,11 @@ function Invitations() {
         </Text>
       )}
       <ShowMore list={invitations} />
-      <ResendDialog invitation={resending} onClose={() => setResending(null)} onMade={() => void readAgain(id)} />
+      <ResendDialog
+        invitation={resending}
+        onClose={() => setResending(null)}
+        onCreated={() => void refetchMembers(id)}
+      />
     </Card>
   );
 }

@@ -13,7 +13,7 @@ import { queries } from '../api/queries.js';
 import { Dialog } from '../layout/dialog.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 
 type Member = components['schemas']['AccountMember'];
 type Credentials = components['schemas']['MemberCredentials'];
@@ -48,7 +48,7 @@ export function RemoveDialog({ member, opened, onClose }: RemoveDialogProps) {
     // The removal also ends access tokens and assistants of the member. Refetch all data of the account.
     onSettled: () => queries.invalidateQueries({ queryKey: ['account', id] }),
   });
-  const alone = isolated(member.name || member.email);
+  const alone = isolateName(member.name || member.email);
   return (
     <Dialog opened={opened} title={t`Remove ${alone}?`} onClose={onClose}>
       <Stack gap="lg">
@@ -56,7 +56,7 @@ export function RemoveDialog({ member, opened, onClose }: RemoveDialogProps) {
           <Trans>They lose access to this account immediately. Only a new invitation lets them back in.</Trans>
         </Text>
         {impact.isPending && <Skeleton h={90} />}
-        {impact.data !== undefined && <Impact of={impact.data} />}
+        {impact.data !== undefined && <Impact credentials={impact.data} />}
         {impact.error !== null && (
           <Stack gap="xs">
             <Text size="sm">
@@ -79,7 +79,7 @@ export function RemoveDialog({ member, opened, onClose }: RemoveDialogProps) {
   );
 }
 
-function Impact({ of: { ended, kept, kept_has_more: hasMore } }: { readonly of: Credentials }) {
+function Impact({ credentials: { ended, kept, kept_has_more: hasMore } }: { readonly credentials: Credentials }) {
   const { id } = useAccount();
   return (
     <>

@@ -9,30 +9,36 @@ import { api, unwrap } from '../api/client.js';
 import { useIdempotentRequest } from '../api/idempotent-request.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
-import { useRoleWords } from './roles.js';
-import { MadeInvitation, type Made } from './made-invitation.js';
+import { useRoleLabels } from './roles.js';
+import { InvitationLinkStep, type InvitationLink } from './invitation-link.js';
 
 export type Invitation = components['schemas']['Invitation'];
 
 interface ResendFormProps {
   readonly invitation: Invitation;
-  readonly onMade: (made: Made) => void;
+  readonly onCreated: (made: InvitationLink) => void;
   readonly onCancel: () => void;
 }
 
 /** ResendForm asks for confirmation and resends the invitation. The invite dialog also uses this form. */
-export function ResendForm({ invitation, onMade, onCancel }: ResendFormProps) {
+export function ResendForm({ invitation, onCreated, onCancel }: ResendFormProps) {
   const { t } = useLingui();
   const { error, isPending, send } = useIdempotentRequest();
-  const role = useRoleWords()[invitation.role];
+  const role = useRoleLabels()[invitation.role];
   const resend = () =>
     send(async () => {
       const params = { path: { id: invitation.id } };
       const { email, link } = await unwrap(api.POST('/admin/v1/invitations/{id}/resend', { params }));
-      onMade({ email, link });
+      onCreated({ email, link });
     });
   return (
-    <DialogForm does={t`Resend`} error={error} isPending={isPending} onSubmit={() => void resend()} onCancel={onCancel}>
+    <DialogForm
+      submitLabel={t`Resend`}
+      error={error}
+      isPending={isPending}
+      onSubmit={() => void resend()}
+      onCancel={onCancel}
+    >
       <Text className="name">
         <Trans>
           {invitation.email} is already invited ({role}). Resending makes a new link. The previous link stops working.
@@ -46,12 +52,12 @@ interface ResendDialogProps {
   /** Invitation to resend. Null closes the dialog, except while the dialog shows a new link. */
   readonly invitation: Invitation | null;
   readonly onClose: () => void;
-  readonly onMade: () => void;
+  readonly onCreated: () => void;
 }
 
-export function ResendDialog({ invitation, onClose, onMade }: ResendDialogProps) {
+export function ResendDialog({ invitation, onClose, onCreated }: ResendDialogProps) {
   const { t } = useLingui();
-  const [made, setMade] = useState<Made | null>(null);
+  const [made, setMade] = useState<InvitationLink | null>(null);
   const close = (): void => {
     setMade(null);
     onClose();
@@ -63,13 +69,13 @@ export function ResendDialog({ invitation, onClose, onMade }: ResendDialogProps)
       closeOnClickOutside={made === null}
       onClose={close}
     >
-      {made !== null && <MadeInvitation made={made} onDone={close} />}
+      {made !== null && <InvitationLinkStep invitation={made} onDone={close} />}
       {made === null && invitation !== null && (
         <ResendForm
           invitation={invitation}
-          onMade={(sent) => {
+          onCreated={(sent) => {
             setMade(sent);
-            onMade();
+            onCreated();
           }}
           onCancel={close}
         />

@@ -3,7 +3,7 @@ import { Stack } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ROLES, type Role } from '../../members/permissions.js';
 import { ConfirmDialog } from '../layout/confirm-dialog.js';
-import { useRoleWords } from './roles.js';
+import { useRoleLabels } from './roles.js';
 
 interface RoleDialogProps {
   readonly name: string;
@@ -16,7 +16,7 @@ interface RoleDialogProps {
 
 export function RoleDialog({ name, role, wanted, onClose, change }: RoleDialogProps) {
   const { t } = useLingui();
-  const words = useRoleWords();
+  const words = useRoleLabels();
   const newRole = wanted ?? role;
   const [was, becomes] = [words[role], words[newRole]];
   // `ROLES` lists the role with the most permissions first.
@@ -30,10 +30,10 @@ export function RoleDialog({ name, role, wanted, onClose, change }: RoleDialogPr
     <ConfirmDialog
       opened={wanted !== null}
       title={t`Change the role of ${name}?`}
-      does={t`Change role`}
+      confirmLabel={t`Change role`}
       color={losesPermissions ? 'red' : 'river'}
       onClose={onClose}
-      act={() => change(newRole)}
+      onConfirm={() => change(newRole)}
     >
       <Stack gap="sm">
         <span>

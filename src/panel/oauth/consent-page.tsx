@@ -12,14 +12,14 @@ import { Form } from '../layout/form.js';
 import { useFieldError } from '../layout/form-errors.js';
 import { FormSelect } from '../layout/form-fields.js';
 import { AccountPicker } from '../platform/account-picker.js';
-import { useScopeWords } from '../api-keys/scopes.js';
+import { useScopeLabels } from '../api-keys/scopes.js';
 import { useDefaultAccountId } from '../session/accounts.js';
 import { Frame } from '../session/frame.js';
 import { mayCall } from '../session/permissions.js';
 import { useMe } from '../session/session.js';
 import { now } from '../words/clock.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 
 type Me = ReturnType<typeof useMe>;
 type AuthorizationRequest = components['schemas']['AuthorizationRequest'];
@@ -86,7 +86,7 @@ function Consent({ id, request }: { readonly id: string; readonly request: Autho
   const [scopes, setScopes] = useState<readonly string[]>(request.scopes);
   const maxDays = request.longest_access_days;
   const [days, setDays] = useState(String(Math.min(30, maxDays)));
-  const name = isolated(request.client_name);
+  const name = isolateName(request.client_name);
   const isDecided = approval.isSuccess || denial.isSuccess;
   const approve = (): void => {
     if (account === null) return;
@@ -191,7 +191,7 @@ interface ScopesFieldProps {
 /** ScopesField lists the requested scopes. The user can deselect each scope. */
 function ScopesField({ requested, value, onChange }: ScopesFieldProps) {
   const { t } = useLingui();
-  const words = useScopeWords();
+  const words = useScopeLabels();
   return (
     <Checkbox.Group label={t`Permissions`} value={[...value]} error={useFieldError('scopes')} onChange={onChange}>
       <Stack gap={10} pt={6}>

@@ -11,8 +11,15 @@ import { useFieldError } from '../layout/form-errors.js';
 import { numberOf } from '../layout/number.js';
 import { NumberField, useNumberCheck } from '../layout/number-field.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
-import { createAccount, readAgain, updateAccount, usePlans, type Account, type AccountChange } from './accounts.js';
+import { isolateName } from '../words/isolated.js';
+import {
+  createAccount,
+  refetchAccounts,
+  updateAccount,
+  usePlans,
+  type Account,
+  type AccountChange,
+} from './accounts.js';
 
 /** Maximum number of time zones that the menu shows at once. */
 const MAX_SHOWN_ZONES = 40;
@@ -29,7 +36,7 @@ interface AccountDialogProps {
 
 export function AccountDialog({ account, opened, onClose, onDone }: AccountDialogProps) {
   const { t } = useLingui();
-  const title = account === undefined ? t`New account` : t`Change ${isolated(account.name)}`;
+  const title = account === undefined ? t`New account` : t`Change ${isolateName(account.name)}`;
   return (
     <Dialog opened={opened} title={title} closeOnClickOutside={false} onClose={onClose}>
       <AccountForm account={account} onClose={onClose} onDone={onDone} />
@@ -85,7 +92,7 @@ function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'ope
   const save = () =>
     send(async (requestId) => {
       const saved = opening === undefined ? await createAccount(body, requestId) : await updateAccount(opening, change);
-      await readAgain();
+      await refetchAccounts();
       onDone?.(saved);
       onClose();
     });
@@ -93,7 +100,7 @@ function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'ope
   const hasConflict = hasCode(error, 'precondition_failed');
   return (
     <DialogForm
-      does={opening === undefined ? t`Create account` : t`Save`}
+      submitLabel={opening === undefined ? t`Create account` : t`Save`}
       error={error}
       isPending={isPending}
       checks={checks}

@@ -28,7 +28,7 @@ export function AccountsPage() {
   return (
     <Page
       title={t`Accounts`}
-      about={<Trans>All API customers. Open one to view it as its owner.</Trans>}
+      description={<Trans>All API customers. Open one to view it as its owner.</Trans>}
       actions={create}
     >
       <Accounts />

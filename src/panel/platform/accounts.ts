@@ -48,7 +48,7 @@ export const deleteAccount = (id: string, name: string) =>
 /**
  * Refetches all data that contains accounts: lists, the pages of an account, and the accounts of the signed-in user.
  */
-export async function readAgain(): Promise<void> {
+export async function refetchAccounts(): Promise<void> {
   await Promise.all([
     queries.invalidateQueries({ queryKey: LIST_QUERY_KEY }),
     queries.invalidateQueries({ queryKey: ['account'] }),

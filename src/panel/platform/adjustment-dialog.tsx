@@ -17,7 +17,7 @@ import { useFieldError } from '../layout/form-errors.js';
 import { FormSelect, FormTextarea } from '../layout/form-fields.js';
 import { numberOf } from '../layout/number.js';
 import { NumberField, useNumberCheck } from '../layout/number-field.js';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 import { AccountPicker } from './account-picker.js';
 import { ConfirmAdjustment } from './confirm-adjustment.js';
 
@@ -131,7 +131,7 @@ function AdjustmentForm({ values, error, onChange, onCancel, onReady }: Adjustme
   const { accountId, keyId, type, amount, reason } = values;
   return (
     <DialogForm
-      does={t`Continue`}
+      submitLabel={t`Continue`}
       error={error}
       checks={{
         id: accountId === null && t`Choose an account.`,
@@ -223,7 +223,7 @@ function KeyField({ accountId, value, onChange }: KeyFieldProps) {
         allowDeselect={false}
         data={[
           { value: WHOLE_ACCOUNT, label: t`Whole account` },
-          ...options.map(({ id, name, hint }) => ({ value: id, label: `${isolated(name)} (${hint})` })),
+          ...options.map(({ id, name, hint }) => ({ value: id, label: `${isolateName(name)} (${hint})` })),
         ]}
         value={value}
         onChange={(id) => onChange(id ?? WHOLE_ACCOUNT)}

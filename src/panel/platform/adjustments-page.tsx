@@ -10,7 +10,7 @@ import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { Lines, PagedList } from '../layout/paged-list.js';
-import { useAdjustmentWords } from '../usage/adjustment-words.js';
+import { useAdjustmentLabel } from '../usage/adjustment-labels.js';
 import { useFormats } from '../words/times.js';
 import { AdjustmentDialog } from './adjustment-dialog.js';
 
@@ -25,7 +25,7 @@ export function AdjustmentsPage() {
   return (
     <Page
       title={t`Adjustments`}
-      about={<Trans>Manual changes to monthly usage. Permanent and visible to the account.</Trans>}
+      description={<Trans>Manual changes to monthly usage. Permanent and visible to the account.</Trans>}
       actions={
         <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
           <Trans>Adjust usage</Trans>
@@ -57,7 +57,7 @@ export function AdjustmentsPage() {
 
 function Line({ adjustment }: { readonly adjustment: Adjustment }) {
   const { time } = useFormats();
-  const words = useAdjustmentWords();
+  const words = useAdjustmentLabel();
   const { account_id: id, account_name: name, api_key_id: keyId, reason, created_at: at } = adjustment;
   return (
     <li className="line">

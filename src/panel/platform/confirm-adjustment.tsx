@@ -10,7 +10,7 @@ import { api, unwrap } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
 import type { Usage, UsageWindow } from '../usage/usage.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 
 type Adjustment = components['schemas']['CreateQuotaAdjustment'];
@@ -32,7 +32,7 @@ export function ConfirmAdjustment({ accountId, body, error, isPending, onBack, o
   return (
     <Stack gap="lg">
       <Text fw={600} className="name">
-        <Effect of={body} monthWindow={usage.data} />
+        <Effect adjustment={body} monthWindow={usage.data} />
       </Text>
       {target !== undefined && <Text className="name">{target}</Text>}
       <Text className="name">
@@ -78,9 +78,9 @@ function useTargetName(accountId: string, keyId: string | null): string | undefi
     },
   });
   if (data === undefined) return undefined;
-  const account = isolated(data.account);
+  const account = isolateName(data.account);
   if (data.key === null) return t`Account: ${account}`;
-  const key = isolated(data.key);
+  const key = isolateName(data.key);
   return t`Account: ${account}. API key: ${key}`;
 }
 
@@ -106,7 +106,7 @@ const useMonthWindow = (accountId: string, keyId: string | null) =>
   });
 
 interface EffectProps {
-  readonly of: Adjustment;
+  readonly adjustment: Adjustment;
   /**
    * Monthly window of the account or key. Null if there is no limit. Undefined if the window is not loaded, or if
    * loading failed.
@@ -115,7 +115,7 @@ interface EffectProps {
 }
 
 /** Effect describes how the adjustment changes the usage or the limit of the month. */
-function Effect({ of: { type, amount = 0 }, monthWindow }: EffectProps) {
+function Effect({ adjustment: { type, amount = 0 }, monthWindow }: EffectProps) {
   const { number } = useFormats();
   const month = useMonthName(monthWindow?.resets_at);
   const count = number(amount);

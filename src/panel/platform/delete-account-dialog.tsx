@@ -7,8 +7,8 @@ import { useLocation } from 'wouter';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useFieldError } from '../layout/form-errors.js';
-import { isolated } from '../words/isolated.js';
-import { deleteAccount, readAgain, type Account } from './accounts.js';
+import { isolateName } from '../words/isolated.js';
+import { deleteAccount, refetchAccounts, type Account } from './accounts.js';
 
 interface DeleteAccountDialogProps {
   readonly account: Account;
@@ -19,7 +19,7 @@ interface DeleteAccountDialogProps {
 export function DeleteAccountDialog({ account, opened, onClose }: DeleteAccountDialogProps) {
   const { t } = useLingui();
   return (
-    <Dialog opened={opened} title={t`Delete ${isolated(account.name)}?`} onClose={onClose}>
+    <Dialog opened={opened} title={t`Delete ${isolateName(account.name)}?`} onClose={onClose}>
       <DeleteAccountForm account={account} onClose={onClose} />
     </Dialog>
   );
@@ -33,12 +33,12 @@ function DeleteAccountForm({ account, onClose }: Omit<DeleteAccountDialogProps, 
     mutationFn: () => deleteAccount(account.id, name),
     onSuccess: async () => {
       navigate('/platform/accounts');
-      await readAgain();
+      await refetchAccounts();
     },
   });
   return (
     <DialogForm
-      does={t`Delete account`}
+      submitLabel={t`Delete account`}
       color="red"
       error={deletion.error}
       isPending={deletion.isPending}
@@ -68,7 +68,7 @@ function NameField({ name, value, onChange }: NameFieldProps) {
   return (
     <TextInput
       label={t`Name of the account`}
-      description={t`Type ${isolated(name)} to confirm.`}
+      description={t`Type ${isolateName(name)} to confirm.`}
       maxLength={200}
       data-autofocus
       autoComplete="off"

@@ -21,7 +21,7 @@ export function DeprecatedCalls() {
   return (
     <Section
       title={t`Deprecated operations`}
-      about={<Trans>Accounts that called deprecated operations in the last 7 days.</Trans>}
+      description={<Trans>Accounts that called deprecated operations in the last 7 days.</Trans>}
     >
       {calls.error !== null && <Failure error={calls.error} again={() => void calls.refetch()} />}
       {calls.isPending && <Skeleton h={60} />}

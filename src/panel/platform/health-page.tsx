@@ -32,7 +32,7 @@ export function HealthPage() {
     refetchInterval: pollEvery(POLL_MS),
   });
   return (
-    <Page title={t`Health`} about={<Trans>System status. Updates every few seconds.</Trans>}>
+    <Page title={t`Health`} description={<Trans>System status. Updates every few seconds.</Trans>}>
       {health.error !== null && <Failure error={health.error} again={() => void health.refetch()} />}
       {health.isPending && <Skeleton h={200} radius="lg" />}
       {health.data !== undefined && (
@@ -52,7 +52,7 @@ export function HealthPage() {
  * Returns a function that returns the label of a health check. For an unknown check, that function returns the name of
  * the check.
  */
-function useCheckWords(): (name: string) => string {
+function useCheckLabel(): (name: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
     process: t`This process`,
@@ -68,7 +68,7 @@ function useCheckWords(): (name: string) => string {
 
 function Checks({ health }: { readonly health: Health }) {
   const { t } = useLingui();
-  const words = useCheckWords();
+  const words = useCheckLabel();
   const failing = health.checks.filter(({ status }) => status !== 'pass');
   return (
     <Section title={t`Components`}>
@@ -123,7 +123,7 @@ function QuotaMode({ health }: { readonly health: Health }) {
   return (
     <Section
       title={t`Stores and limits`}
-      about={
+      description={
         health.counters === 'redis' ? (
           <Trans>All gateways share their counters in Redis.</Trans>
         ) : (
@@ -155,7 +155,7 @@ function Gateways({ health }: { readonly health: Health }) {
   return (
     <Section
       title={t`Gateways and versions`}
-      about={
+      description={
         versions.size > 1 ? (
           <Trans>More than one version is running. After a rolling restart there should be one.</Trans>
         ) : (

@@ -26,7 +26,10 @@ export function Targets() {
     refetchInterval: pollEvery(POLL_MS),
   });
   return (
-    <Section title={t`Targets`} about={<Trans>Backends. Targets that keep failing are taken out temporarily.</Trans>}>
+    <Section
+      title={t`Targets`}
+      description={<Trans>Backends. Targets that keep failing are taken out temporarily.</Trans>}
+    >
       {targets.error !== null && <Failure error={targets.error} again={() => void targets.refetch()} />}
       {targets.isPending && <Skeleton h={80} />}
       {targets.isSuccess && targets.data.data.length === 0 && (

@@ -20,7 +20,7 @@ export function Address() {
   return (
     <Section
       title={t`Sign-in address`}
-      about={<Trans>Password reset links are only sent to verified addresses.</Trans>}
+      description={<Trans>Password reset links are only sent to verified addresses.</Trans>}
       actions={
         !isVerified && hasMail === true ? (
           <Button variant="default" loading={send.isPending} onClick={() => send.mutate()}>

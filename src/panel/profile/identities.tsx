@@ -30,7 +30,7 @@ export function Identities() {
   return (
     <Section
       title={t`Linked sign-ins`}
-      about={<Trans>Sign in with one click if you're already signed in there.</Trans>}
+      description={<Trans>Sign in with one click if you're already signed in there.</Trans>}
       actions={
         providers.length > 0 && providers.map((provider) => <LinkButton key={provider.id} provider={provider} />)
       }
@@ -116,9 +116,9 @@ function Line({ identity, isLast }: { readonly identity: Identity; readonly isLa
       <ConfirmDialog
         opened={isRemoving}
         title={t`Remove ${host}?`}
-        does={t`Remove`}
+        confirmLabel={t`Remove`}
         onClose={() => setRemoving(false)}
-        act={async () => {
+        onConfirm={async () => {
           await unwrap(api.DELETE('/admin/v1/me/identities/{id}', { params: { path: { id } } }));
           await queries.invalidateQueries({ queryKey: QUERY_KEY });
         }}

@@ -23,9 +23,9 @@ export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps)
       opened={opened}
       onClose={onClose}
       title={t`New recovery codes`}
-      madeTitle={t`New recovery codes`}
+      createdTitle={t`New recovery codes`}
       size={520}
-      form={(onMade) => <NewCodes onMade={onMade} onClose={onClose} />}
+      form={(onCreated) => <NewCodes onCreated={onCreated} onClose={onClose} />}
       secret={(codes, leaving) => <CodesStep codes={codes} {...leaving} />}
       onForgotten={onDone}
     />
@@ -33,14 +33,14 @@ export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps)
 }
 
 interface NewCodesProps {
-  readonly onMade: (codes: readonly string[]) => void;
+  readonly onCreated: (codes: readonly string[]) => void;
   readonly onClose: () => void;
 }
 
-function NewCodes({ onMade, onClose }: NewCodesProps) {
+function NewCodes({ onCreated, onClose }: NewCodesProps) {
   const make = useMutation({
     gcTime: 0,
-    mutationFn: async () => onMade((await unwrap(api.POST('/admin/v1/me/recovery-codes'))).recovery_codes),
+    mutationFn: async () => onCreated((await unwrap(api.POST('/admin/v1/me/recovery-codes'))).recovery_codes),
   });
   return (
     <Stack gap="lg">

@@ -10,12 +10,12 @@ import { Section } from '../layout/section.js';
 import { ConfirmDialog } from '../layout/confirm-dialog.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
-import { useProgramWords } from './user-agent.js';
+import { useUserAgentLabel } from './user-agent.js';
 
 type Session = components['schemas']['Session'];
 
 const QUERY_KEY = ['own', 'sessions'] as const;
-const readAgain = () => queries.invalidateQueries({ queryKey: QUERY_KEY });
+const refetchSessions = () => queries.invalidateQueries({ queryKey: QUERY_KEY });
 
 export function OwnSessions() {
   const { t } = useLingui();
@@ -25,7 +25,7 @@ export function OwnSessions() {
   return (
     <Section
       title={t`Active sessions`}
-      about={<Trans>Don't recognize one? Sign it out and change your password.</Trans>}
+      description={<Trans>Don't recognize one? Sign it out and change your password.</Trans>}
       actions={
         rows.length > 1 && (
           <Button variant="default" onClick={() => setEnding(true)}>
@@ -44,11 +44,11 @@ export function OwnSessions() {
       <ConfirmDialog
         opened={isEnding}
         title={t`Sign out of all other sessions?`}
-        does={t`Sign out of all others`}
+        confirmLabel={t`Sign out of all others`}
         onClose={() => setEnding(false)}
-        act={async () => {
+        onConfirm={async () => {
           await unwrap(api.DELETE('/admin/v1/me/sessions'));
-          await readAgain();
+          await refetchSessions();
         }}
       >
         <Trans>You'll need to sign in again on your other devices. This one stays signed in.</Trans>
@@ -57,7 +57,7 @@ export function OwnSessions() {
   );
 }
 
-function useMethodWords(): Readonly<Record<Session['method'], string>> {
+function useSignInMethodLabels(): Readonly<Record<Session['method'], string>> {
   const { t } = useLingui();
   return {
     password: t`with the password`,
@@ -71,12 +71,12 @@ function useMethodWords(): Readonly<Record<Session['method'], string>> {
 function Line({ session }: { readonly session: Session }) {
   const { t } = useLingui();
   const { relative, time } = useFormats();
-  const program = useProgramWords()(session.user_agent);
-  const methods = useMethodWords();
+  const program = useUserAgentLabel()(session.user_agent);
+  const methods = useSignInMethodLabels();
   const { id, ip } = session;
   const end = useMutation({
     mutationFn: () => unwrap(api.DELETE('/admin/v1/sessions/{id}', { params: { path: { id } } })),
-    onSettled: readAgain,
+    onSettled: refetchSessions,
   });
   return (
     <li className="line">

@@ -13,22 +13,22 @@ import { Icon } from '../layout/icons.js';
 import { Section } from '../layout/section.js';
 import { ConfirmDialog } from '../layout/confirm-dialog.js';
 import { supportsPasskeys, makePasskey } from '../api/passkey.js';
-import { readMeAgain } from '../session/session.js';
+import { refetchMe } from '../session/session.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
-import { useProgramWords } from './user-agent.js';
+import { useUserAgentLabel } from './user-agent.js';
 
 type Passkey = components['schemas']['Passkey'];
 
 const QUERY_KEY = ['own', 'passkeys'] as const;
-const readAgain = async (): Promise<void> => {
-  await Promise.all([queries.invalidateQueries({ queryKey: QUERY_KEY }), readMeAgain()]);
+const refetchPasskeys = async (): Promise<void> => {
+  await Promise.all([queries.invalidateQueries({ queryKey: QUERY_KEY }), refetchMe()]);
 };
 
 export function Passkeys() {
   const { t } = useLingui();
-  const program = useProgramWords();
+  const program = useUserAgentLabel();
   const passkeys = useQuery({ queryKey: QUERY_KEY, queryFn: () => unwrap(api.GET('/admin/v1/me/passkeys')) });
   const add = useMutation({
     mutationFn: async () => {
@@ -36,14 +36,14 @@ export function Passkeys() {
       // Browsers do not report where they stored a passkey. The default name therefore names the browser.
       const body = { name: program(navigator.userAgent), response: await makePasskey(options) };
       await unwrap(api.POST('/admin/v1/me/passkeys', { body }));
-      await readAgain();
+      await refetchPasskeys();
     },
   });
   const own = passkeys.data?.data ?? [];
   return (
     <Section
       title={t`Passkeys`}
-      about={
+      description={
         <Trans>
           Sign in with a fingerprint, a face or your device's lock. No password to remember, and safe from phishing.
         </Trans>
@@ -115,17 +115,17 @@ function Line({ passkey }: { readonly passkey: Passkey }) {
           </Button>
         </Group>
       </Group>
-      <Dialog opened={open === 'rename'} title={t`Rename ${isolated(name)}`} onClose={() => setOpen(null)}>
+      <Dialog opened={open === 'rename'} title={t`Rename ${isolateName(name)}`} onClose={() => setOpen(null)}>
         <Rename passkey={passkey} onClose={() => setOpen(null)} />
       </Dialog>
       <ConfirmDialog
         opened={open === 'remove'}
-        title={t`Remove ${isolated(name)}?`}
-        does={t`Remove`}
+        title={t`Remove ${isolateName(name)}?`}
+        confirmLabel={t`Remove`}
         onClose={() => setOpen(null)}
-        act={async () => {
+        onConfirm={async () => {
           await unwrap(api.DELETE('/admin/v1/me/passkeys/{id}', { params: { path: { id } } }));
-          await readAgain();
+          await refetchPasskeys();
         }}
       >
         <Trans>You can't sign in with it anymore. Remove it from your device too.</Trans>
@@ -141,13 +141,13 @@ function Rename({ passkey, onClose }: { readonly passkey: Passkey; readonly onCl
     mutationFn: async () => {
       const params = { path: { id: passkey.id } };
       await unwrap(api.PATCH('/admin/v1/me/passkeys/{id}', { params, body: { name: name.trim() } }));
-      await readAgain();
+      await refetchPasskeys();
     },
     onSuccess: onClose,
   });
   return (
     <DialogForm
-      does={t`Save`}
+      submitLabel={t`Save`}
       error={save.error}
       checks={{ name: name.trim() === '' && t`Fill this in.` }}
       isPending={save.isPending}

@@ -12,7 +12,7 @@ import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useFieldError } from '../layout/form-errors.js';
 import { Section } from '../layout/section.js';
-import { readMeAgain, useMe } from '../session/session.js';
+import { refetchMe, useMe } from '../session/session.js';
 
 /**
  * Minimum length of a password in characters, without and with a second factor (NIST SP 800-63B-4). The API enforces
@@ -31,7 +31,9 @@ export function Password() {
     <>
       <Section
         title={t`Password`}
-        about={has ? <Trans>Changing it signs you out of all other sessions.</Trans> : <Trans>No password set.</Trans>}
+        description={
+          has ? <Trans>Changing it signs you out of all other sessions.</Trans> : <Trans>No password set.</Trans>
+        }
         actions={
           <Button
             variant="default"
@@ -83,14 +85,14 @@ function NewPassword({ onClose, onDone }: NewPasswordProps) {
     gcTime: 0,
     mutationFn: async () => {
       await unwrap(api.PUT('/admin/v1/me/password', { body: { password } }));
-      await readMeAgain();
+      await refetchMe();
       await queries.invalidateQueries({ queryKey: ['own', 'sessions'] });
     },
     onSuccess: onDone,
   });
   return (
     <DialogForm
-      does={t`Save`}
+      submitLabel={t`Save`}
       error={change.error}
       checks={{
         password: [...password].length < shortest && t`Use at least ${shortest} characters.`,

@@ -10,7 +10,7 @@ import { api, unwrap } from '../api/client.js';
 import { Form } from '../layout/form.js';
 import { FormSelect, FormText } from '../layout/form-fields.js';
 import { Section } from '../layout/section.js';
-import { readMeAgain, useMe } from '../session/session.js';
+import { refetchMe, useMe } from '../session/session.js';
 import { clearStoredLocale, LANGUAGES, LOCALES } from '../words/locale.js';
 
 const BROWSER_DEFAULT = '';
@@ -26,7 +26,7 @@ export function Personal() {
     mutationFn: async () => {
       await unwrap(api.PATCH('/admin/v1/me', { body: { name: name.trim(), locale: chosen } }));
       if (chosen === null) clearStoredLocale();
-      await readMeAgain();
+      await refetchMe();
     },
     // Show the stored language again, because the user can also change it in the user menu.
     onSuccess: () => setPicked(null),

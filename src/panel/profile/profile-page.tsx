@@ -19,7 +19,7 @@ export function ProfilePage() {
   const [parameters] = useSearchParams();
   const problem = parameters.get('problem');
   return (
-    <Page title={t`Your profile`} about={<Trans>Your profile, sign-in methods and sessions.</Trans>}>
+    <Page title={t`Your profile`} description={<Trans>Your profile, sign-in methods and sessions.</Trans>}>
       {problem !== null && (
         <Alert color="red" variant="light" role="alert" title={t`The sign-in was not added`}>
           <Text size="sm">

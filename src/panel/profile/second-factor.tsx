@@ -11,7 +11,7 @@ import { api, unwrap } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Section } from '../layout/section.js';
 import { ConfirmDialog } from '../layout/confirm-dialog.js';
-import { readMeAgain } from '../session/session.js';
+import { refetchMe } from '../session/session.js';
 import { Failure } from '../words/failure.js';
 import { NewCodesDialog } from './new-codes-dialog.js';
 import { SetUpDialog } from './set-up-dialog.js';
@@ -22,8 +22,8 @@ const QUERY_KEY = ['own', 'second-factor'] as const;
 /** Number of recovery codes below which the page shows their number in red. */
 const FEW_CODES = 3;
 
-const readAgain = async (): Promise<void> => {
-  await Promise.all([queries.invalidateQueries({ queryKey: QUERY_KEY }), readMeAgain()]);
+const refetchSecondFactor = async (): Promise<void> => {
+  await Promise.all([queries.invalidateQueries({ queryKey: QUERY_KEY }), refetchMe()]);
 };
 
 export function SecondFactor() {
@@ -34,7 +34,7 @@ export function SecondFactor() {
   return (
     <Section
       title={t`Authenticator app`}
-      about={<Trans>Require a code from an authenticator app when you sign in with a password.</Trans>}
+      description={<Trans>Require a code from an authenticator app when you sign in with a password.</Trans>}
       actions={
         state.data?.offered === true &&
         !isOn && (
@@ -47,7 +47,7 @@ export function SecondFactor() {
       {state.error !== null && <Failure error={state.error} again={() => void state.refetch()} />}
       {state.isPending && <Skeleton h={28} w={200} />}
       {state.data !== undefined && <SecondFactorStatus state={state.data} />}
-      <SetUpDialog opened={isSettingUp} onClose={() => setSettingUp(false)} onDone={readAgain} />
+      <SetUpDialog opened={isSettingUp} onClose={() => setSettingUp(false)} onDone={refetchSecondFactor} />
     </Section>
   );
 }
@@ -84,15 +84,15 @@ function SecondFactorStatus({ state }: { readonly state: State }) {
           <Trans>Remove the app</Trans>
         </Button>
       </Group>
-      <NewCodesDialog opened={open === 'codes'} onClose={() => setOpen(null)} onDone={readAgain} />
+      <NewCodesDialog opened={open === 'codes'} onClose={() => setOpen(null)} onDone={refetchSecondFactor} />
       <ConfirmDialog
         opened={open === 'remove'}
         title={t`Remove the authenticator app?`}
-        does={t`Remove`}
+        confirmLabel={t`Remove`}
         onClose={() => setOpen(null)}
-        act={async () => {
+        onConfirm={async () => {
           await unwrap(api.DELETE('/admin/v1/me/totp'));
-          await readAgain();
+          await refetchSecondFactor();
         }}
       >
         <Trans>After that, you sign in with only your password. Your recovery codes stop working.</Trans>

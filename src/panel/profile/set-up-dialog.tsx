@@ -31,11 +31,11 @@ export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
       opened={opened}
       onClose={onClose}
       title={t`Set up an authenticator app`}
-      madeTitle={t`Recovery codes`}
+      createdTitle={t`Recovery codes`}
       size={520}
       keepsForm
       // Render no form while the dialog fades out, because the form would start a new setup.
-      form={(onMade) => opened && <SetUp onCodes={onMade} onClose={onClose} />}
+      form={(onCreated) => opened && <SetUp onCreated={onCreated} onClose={onClose} />}
       secret={(codes, leaving) => <CodesStep codes={codes} {...leaving} />}
       onForgotten={onDone}
     />
@@ -43,11 +43,11 @@ export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
 }
 
 interface SetUpProps {
-  readonly onCodes: (codes: readonly string[]) => void;
+  readonly onCreated: (codes: readonly string[]) => void;
   readonly onClose: () => void;
 }
 
-function SetUp({ onCodes, onClose }: SetUpProps) {
+function SetUp({ onCreated, onClose }: SetUpProps) {
   const { t } = useLingui();
   const [setup, setSetup] = useState<Setup | null>(null);
   const [code, setCode] = useState('');
@@ -62,14 +62,14 @@ function SetUp({ onCodes, onClose }: SetUpProps) {
     gcTime: 0,
     mutationFn: async () => {
       const body = { code: code.replaceAll(/\s/g, '') };
-      onCodes((await unwrap(api.POST('/admin/v1/me/totp/confirm', { body }))).recovery_codes);
+      onCreated((await unwrap(api.POST('/admin/v1/me/totp/confirm', { body }))).recovery_codes);
     },
     onError: () => setCode(''),
   });
   if (setup === null) return begin.error === null ? null : <Failure error={begin.error} again={() => start()} />;
   return (
     <DialogForm
-      does={t`Continue`}
+      submitLabel={t`Continue`}
       error={confirm.error}
       checks={{ code: code.trim() === '' && t`Fill this in.` }}
       isPending={confirm.isPending}

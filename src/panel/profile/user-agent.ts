@@ -27,7 +27,7 @@ const firstMatch = (table: typeof BROWSERS, text: string): string | undefined =>
  * Returns a function that describes a User-Agent header. If browser and system are unknown, that function returns `An
  * unknown program`, translated.
  */
-export function useProgramWords(): (userAgent: string) => string {
+export function useUserAgentLabel(): (userAgent: string) => string {
   const { t } = useLingui();
   return (userAgent) => {
     const [browser, system] = [firstMatch(BROWSERS, userAgent), firstMatch(SYSTEMS, userAgent)];

@@ -6,7 +6,7 @@ import { Alert, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { Link } from '../api/schemas.js';
 import { Icon } from '../layout/icons.js';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 
 type Factor = Link['factors'][number];
@@ -57,7 +57,7 @@ function Line({ factor }: { readonly factor: Factor }) {
   const { date, relative } = useFormats();
   const { type, name, issuer, last_used_at: lastUsed } = factor;
   const host = issuer !== null && URL.canParse(issuer) ? new URL(issuer).host : (issuer ?? '');
-  const shown = isolated(name === '' ? host : name);
+  const shown = isolateName(name === '' ? host : name);
   const added = date(factor.created_at);
   return (
     <li>

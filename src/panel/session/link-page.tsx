@@ -14,7 +14,7 @@ import type { Link, SignIn } from '../api/schemas.js';
 import { Form } from '../layout/form.js';
 import { FormPassword, FormText } from '../layout/form-fields.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
+import { isolateName } from '../words/isolated.js';
 import { Frame } from './frame.js';
 import { LinkFactors } from './link-factors.js';
 import { signedIn, useSession } from './session.js';
@@ -86,10 +86,10 @@ function SignInLink() {
 }
 
 /** Returns the texts of the page for the kind of the link. */
-function useLinkWords(link: Link): { readonly title: string; readonly about: string; readonly button: string } {
+function useLinkText(link: Link): { readonly title: string; readonly about: string; readonly button: string } {
   const { t } = useLingui();
-  const account = isolated(link.account_name ?? '');
-  const email = isolated(link.email ?? '');
+  const account = isolateName(link.account_name ?? '');
+  const email = isolateName(link.email ?? '');
   switch (link.kind) {
     case 'invitation':
       return {
@@ -145,7 +145,7 @@ function AcceptLink({ token, link }: { readonly token: string; readonly link: Li
   const { t, i18n } = useLingui();
   const [, go] = useLocation();
   const session = useSession();
-  const { title, about, button } = useLinkWords(link);
+  const { title, about, button } = useLinkText(link);
   const [name, setName] = useState('');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');

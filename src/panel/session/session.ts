@@ -94,7 +94,7 @@ export function signedIn(me: Me): void {
 }
 
 /** Refetches the signed-in user after a change of the profile or session. */
-export const readMeAgain = (): Promise<void> => queries.refetchQueries({ queryKey: ME });
+export const refetchMe = (): Promise<void> => queries.refetchQueries({ queryKey: ME });
 
 /** Removes all data of the user from this tab, and disarms the gate. */
 function clearTab(): void {

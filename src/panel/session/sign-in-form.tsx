@@ -15,7 +15,7 @@ import { PasskeyButton } from './passkey-button.js';
 import { SecondFactorForm } from './second-factor-form.js';
 import { supportsPasskeys, showPasskey } from '../api/passkey.js';
 import { ASK_AGAIN_MS, openProvider, WindowState } from './provider-confirm.js';
-import { readMeAgain, signedIn } from './session.js';
+import { refetchMe, signedIn } from './session.js';
 import { useSignInMethods } from './sign-in-methods.js';
 
 interface SignInFormProps {
@@ -196,7 +196,7 @@ function ProviderWindow({ id, label }: { readonly id: string; readonly label: st
     if (!isOpen) return undefined;
     // Poll for the new session, with which the waiting requests are sent again. If another user signed in, the page
     // reloads.
-    const timer = setInterval(() => void readMeAgain(), ASK_AGAIN_MS);
+    const timer = setInterval(() => void refetchMe(), ASK_AGAIN_MS);
     return () => clearInterval(timer);
   }, [isOpen]);
   return (

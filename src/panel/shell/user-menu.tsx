@@ -18,7 +18,7 @@ import { Link } from 'wouter';
 import { storeLocale, LANGUAGES, LOCALES, type Locale } from '../words/locale.js';
 import { api, unwrap } from '../api/client.js';
 import { mayCall } from '../session/permissions.js';
-import { readMeAgain, signOut, useMe } from '../session/session.js';
+import { refetchMe, signOut, useMe } from '../session/session.js';
 import { Failure } from '../words/failure.js';
 import { Icon } from '../layout/icons.js';
 
@@ -36,7 +36,7 @@ export function UserMenu() {
       // Also store the language in the profile. Otherwise, the next read of the profile would restore the previous
       // language.
       await unwrap(api.PATCH('/admin/v1/me', { body: { locale } }));
-      await readMeAgain();
+      await refetchMe();
     },
   });
   const name = member?.name || member?.email || portal?.label || '';

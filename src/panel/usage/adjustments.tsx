@@ -11,7 +11,7 @@ import { ShowMore } from '../layout/show-more.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
-import { useAdjustmentWords } from './adjustment-words.js';
+import { useAdjustmentLabel } from './adjustment-labels.js';
 
 /** Reads the quota adjustments of an account page by page, newest first. */
 export const useAdjustments = (accountId: string) =>
@@ -24,7 +24,7 @@ export const useAdjustments = (accountId: string) =>
 export function Adjustments() {
   const { id, time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
-  const words = useAdjustmentWords();
+  const words = useAdjustmentLabel();
   const adjustments = useAdjustments(id);
   if (adjustments.error !== null && adjustments.data === undefined)
     return <Failure error={adjustments.error} again={() => void adjustments.refetch()} />;

@@ -26,7 +26,7 @@ export function UsagePage() {
   return (
     <Page
       title={t`Usage`}
-      about={<Trans>Requests this month against your plan's limits.</Trans>}
+      description={<Trans>Requests this month against your plan's limits.</Trans>}
       actions={
         <Button
           component="a"
@@ -119,7 +119,7 @@ function Days({ usage }: { readonly usage: Usage }) {
         <Legend color={DAY_COLORS.refused} label={t`Blocked (limit or key)`} />
       </Group>
       <DayChart days={days} />
-      <SumsTable what={t`Day`} sums={newest} asGiven />
+      <SumsTable groupLabel={t`Day`} sums={newest} asGiven />
     </Section>
   );
 }
@@ -146,7 +146,7 @@ function ByKey() {
   return (
     <Section title={t`By key`} groups={['api_key', 'outcome']} hasMore={usage.data?.has_more}>
       <SumsTable
-        what={t`Key`}
+        groupLabel={t`Key`}
         sums={sums}
         label={(key) => (
           <Anchor component={Link} href={`/${id}/api-keys/${key}`} size="sm" className="name">
@@ -168,7 +168,7 @@ function ByOperation() {
   if (sums.size === 0) return null;
   return (
     <Section title={t`By operation`} groups={['operation', 'outcome']} hasMore={usage.data?.has_more}>
-      <SumsTable what={t`Operation`} sums={sums} />
+      <SumsTable groupLabel={t`Operation`} sums={sums} />
     </Section>
   );
 }
@@ -203,7 +203,7 @@ function Section({ title, groups, hasMore = false, children }: SectionProps) {
 }
 
 interface SumsTableProps {
-  readonly what: string;
+  readonly groupLabel: string;
   readonly sums: ReadonlyMap<string, Sums>;
   readonly label?: (name: string) => ReactNode;
   /**
@@ -216,15 +216,15 @@ interface SumsTableProps {
  * SumsTable shows sums as a table. On phones, the table is a CSS grid. Browsers drop the native roles of tables in a
  * grid, so the component sets the roles explicitly.
  */
-function SumsTable({ what, sums, label = (name) => name, asGiven = false }: SumsTableProps) {
+function SumsTable({ groupLabel, sums, label = (name) => name, asGiven = false }: SumsTableProps) {
   const { number } = useFormats();
   const rows = asGiven ? [...sums] : [...sums].toSorted(([, one], [, other]) => total(other) - total(one));
   return (
-    <Box className="sums" tabIndex={0} role="region" aria-label={what}>
+    <Box className="sums" tabIndex={0} role="region" aria-label={groupLabel}>
       <Table fz="sm" verticalSpacing="xs" role="table">
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">
-            <Table.Th role="columnheader">{what}</Table.Th>
+            <Table.Th role="columnheader">{groupLabel}</Table.Th>
             <Table.Th ta="end" role="columnheader">
               <Trans>Requests</Trans>
             </Table.Th>

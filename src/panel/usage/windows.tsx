@@ -2,7 +2,7 @@
 import { Card, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
-import { parsePolicy, useLimitWords } from '../words/limits.js';
+import { parsePolicy, useLimitLabels } from '../words/limits.js';
 import { useFormats } from '../words/times.js';
 import type { Forecast, Usage, UsageWindow } from './usage.js';
 
@@ -34,7 +34,7 @@ function Window({ window, forecast }: WindowProps) {
   const { number, date, relative } = useFormats(timeZone);
   const { period } = parsePolicy(window.policy);
   const share = window.limit === 0 ? 1 : Math.min(1, window.used / window.limit);
-  const title = useLimitWords()[period].now;
+  const title = useLimitLabels()[period].now;
   return (
     <Card>
       <Stack gap={8}>

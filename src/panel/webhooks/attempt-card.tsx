@@ -4,14 +4,14 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
 import { ResponseStatus } from '../words/response-status.js';
 import { useFormats } from '../words/times.js';
-import { useErrorWords } from './webhook-words.js';
+import { useErrorText } from './webhook-labels.js';
 import type { Attempt } from './webhooks.js';
 
-export function AttemptCard({ of: attempt }: { readonly of: Attempt }) {
+export function AttemptCard({ attempt }: { readonly attempt: Attempt }) {
   const { i18n } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
-  const errorWords = useErrorWords();
+  const errorWords = useErrorText();
   const duration = new Intl.NumberFormat(i18n.locales ?? i18n.locale, { style: 'unit', unit: 'millisecond' });
   return (
     <Stack gap={6}>

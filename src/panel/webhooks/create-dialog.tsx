@@ -11,7 +11,7 @@ import { useAccount } from '../session/accounts.js';
 import { EndpointFields, useEndpointChecks } from './endpoint-fields.js';
 import { EndpointSecret } from './endpoint-secret.js';
 import { EMPTY, newEndpoint, type EndpointValues } from './endpoint-values.js';
-import { createEndpoint, readListAgain } from './webhooks.js';
+import { createEndpoint, refetchList } from './webhooks.js';
 
 interface CreateDialogProps {
   readonly opened: boolean;
@@ -35,15 +35,15 @@ export function CreateDialog({ opened, onClose }: CreateDialogProps) {
       opened={opened}
       onClose={onClose}
       title={t`Add endpoint`}
-      madeTitle={t`Endpoint created`}
+      createdTitle={t`Endpoint created`}
       keepsForm
-      form={(onMade) => (
+      form={(onCreated) => (
         <CreateForm
           values={values}
           onChange={(change) => setValues({ ...values, ...change })}
           onCancel={onClose}
-          onMade={(endpoint) => {
-            onMade(endpoint);
+          onCreated={(endpoint) => {
+            onCreated(endpoint);
             setValues(EMPTY);
           }}
         />
@@ -56,11 +56,11 @@ export function CreateDialog({ opened, onClose }: CreateDialogProps) {
 interface CreateFormProps {
   readonly values: EndpointValues;
   readonly onChange: (change: Partial<EndpointValues>) => void;
-  readonly onMade: (made: CreatedEndpoint) => void;
+  readonly onCreated: (made: CreatedEndpoint) => void;
   readonly onCancel: () => void;
 }
 
-function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
+function CreateForm({ values, onChange, onCreated, onCancel }: CreateFormProps) {
   const { t, i18n } = useLingui();
   const checks = useEndpointChecks(values);
   const { id: accountId } = useAccount();
@@ -68,12 +68,12 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
   const create = () =>
     send(async (requestId) => {
       const { url, secret } = await createEndpoint(accountId, newEndpoint(values, i18n.locale), requestId);
-      onMade({ url, secret });
-      void readListAgain(accountId);
+      onCreated({ url, secret });
+      void refetchList(accountId);
     });
   return (
     <DialogForm
-      does={t`Add endpoint`}
+      submitLabel={t`Add endpoint`}
       error={error}
       isPending={isPending}
       checks={checks}

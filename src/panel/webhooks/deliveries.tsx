@@ -13,7 +13,7 @@ import { Failure } from '../words/failure.js';
 import { ResponseStatus } from '../words/response-status.js';
 import { useFormats } from '../words/times.js';
 import { ReplayDialog } from './replay-dialog.js';
-import { DeliveryState, useDeliveryWords, useErrorWords } from './webhook-words.js';
+import { DeliveryState, useDeliveryLabels, useErrorText } from './webhook-labels.js';
 import {
   useDeliveries,
   useNewestDeliveries,
@@ -23,16 +23,16 @@ import {
   type Endpoint,
 } from './webhooks.js';
 
-export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
+export function Deliveries({ endpoint }: { readonly endpoint: Endpoint }) {
   const { t } = useLingui();
   const may = useCan();
-  const words = useDeliveryWords();
+  const words = useDeliveryLabels();
   const [status, setStatus] = useState<DeliveryStatus | null>(null);
   const [isReplaying, setReplaying] = useState(false);
   return (
     <Section
       title={t`Deliveries`}
-      about={<Trans>All events and their delivery attempts. You can resend any of them.</Trans>}
+      description={<Trans>All events and their delivery attempts. You can resend any of them.</Trans>}
       actions={
         <>
           <Select
@@ -54,7 +54,7 @@ export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
         </>
       }
     >
-      <DeliveryList of={endpoint} status={status} />
+      <DeliveryList endpoint={endpoint} status={status} />
       <ReplayDialog shown={endpoint} opened={isReplaying} onClose={() => setReplaying(false)} />
     </Section>
   );
@@ -64,7 +64,7 @@ export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
  * DeliveryList loads deliveries page by page. It polls only the newest deliveries, and merges them with the loaded
  * pages.
  */
-function DeliveryList({ of: endpoint, status }: { readonly of: Endpoint; readonly status: DeliveryStatus | null }) {
+function DeliveryList({ endpoint, status }: { readonly endpoint: Endpoint; readonly status: DeliveryStatus | null }) {
   const deliveries = useDeliveries(endpoint.id, status);
   // False while the list still shows the deliveries of the previous status filter.
   const isCurrent = deliveries.isSuccess && !deliveries.isPlaceholderData;
@@ -94,7 +94,7 @@ function DeliveryList({ of: endpoint, status }: { readonly of: Endpoint; readonl
       ) : (
         <Stack gap={0} component="ul" className="plain-list flush">
           {rows.map((delivery) => (
-            <Row key={delivery.id} of={delivery} />
+            <Row key={delivery.id} delivery={delivery} />
           ))}
         </Stack>
       )}
@@ -103,11 +103,11 @@ function DeliveryList({ of: endpoint, status }: { readonly of: Endpoint; readonl
   );
 }
 
-function Row({ of: delivery }: { readonly of: Delivery }) {
+function Row({ delivery }: { readonly delivery: Delivery }) {
   const { t } = useLingui();
   const { id, time_zone: timeZone } = useAccount();
   const { time, relative } = useFormats(timeZone);
-  const errorWords = useErrorWords();
+  const errorWords = useErrorText();
   const last = delivery.last_attempt;
   const next = delivery.next_attempt_at === null ? '' : relative(delivery.next_attempt_at);
   return (
@@ -145,7 +145,7 @@ function Row({ of: delivery }: { readonly of: Delivery }) {
         </div>
         <Group gap="xs" wrap="nowrap" style={{ flexShrink: 0 }}>
           {last !== null && last.status_code !== null && <ResponseStatus status={last.status_code} />}
-          <DeliveryState of={delivery} />
+          <DeliveryState delivery={delivery} />
         </Group>
       </Group>
     </li>

@@ -10,8 +10,8 @@ import { useAccount, useCan } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { AttemptCard } from './attempt-card.js';
-import { DeliveryState, useReasonWords } from './webhook-words.js';
-import { readAgain, retryDelivery, useDelivery, type DeliveryDetail } from './webhooks.js';
+import { DeliveryState, useReasonText } from './webhook-labels.js';
+import { refetchEndpoint, retryDelivery, useDelivery, type DeliveryDetail } from './webhooks.js';
 
 export function DeliveryPage() {
   const account = useAccount();
@@ -30,7 +30,7 @@ export function DeliveryPage() {
   // The delivery belongs to another account. Redirect to the page of the delivery in that account.
   if (accountId !== account.id)
     return <Redirect to={`/${accountId}/webhooks/${endpointId}/deliveries/${id}`} replace />;
-  return <DeliveryDetails of={delivery.data} />;
+  return <DeliveryDetails delivery={delivery.data} />;
 }
 
 function BackLink({ endpoint }: { readonly endpoint: string }) {
@@ -43,19 +43,19 @@ function BackLink({ endpoint }: { readonly endpoint: string }) {
   );
 }
 
-function DeliveryDetails({ of: delivery }: { readonly of: DeliveryDetail }) {
+function DeliveryDetails({ delivery }: { readonly delivery: DeliveryDetail }) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
-  const reasonWords = useReasonWords();
+  const reasonWords = useReasonText();
   const next = delivery.next_attempt_at === null ? '' : time(delivery.next_attempt_at);
   return (
     <Page
       title={delivery.type ?? t`Event expired`}
       above={<BackLink endpoint={delivery.endpoint_id} />}
-      about={
+      description={
         <Group gap="sm" component="span">
-          <DeliveryState of={delivery} />
+          <DeliveryState delivery={delivery} />
           <Code className="name">{delivery.event_id}</Code>
           {time(delivery.created_at)}
         </Group>
@@ -68,8 +68,8 @@ function DeliveryDetails({ of: delivery }: { readonly of: DeliveryDetail }) {
       )}
       <Section
         title={t`Attempts`}
-        about={next === '' ? undefined : <Trans>Next attempt: {next}</Trans>}
-        actions={<Retry of={delivery} />}
+        description={next === '' ? undefined : <Trans>Next attempt: {next}</Trans>}
+        actions={<Retry delivery={delivery} />}
       >
         {delivery.attempt_log.length === 0 ? (
           <Text c="dimmed">
@@ -79,7 +79,7 @@ function DeliveryDetails({ of: delivery }: { readonly of: DeliveryDetail }) {
           <Stack gap="lg" component="ol" className="plain-list">
             {delivery.attempt_log.toReversed().map((attempt) => (
               <li key={attempt.id}>
-                <AttemptCard of={attempt} />
+                <AttemptCard attempt={attempt} />
               </li>
             ))}
           </Stack>
@@ -100,11 +100,11 @@ function DeliveryDetails({ of: delivery }: { readonly of: DeliveryDetail }) {
   );
 }
 
-function Retry({ of: delivery }: { readonly of: DeliveryDetail }) {
+function Retry({ delivery }: { readonly delivery: DeliveryDetail }) {
   const may = useCan();
   const retry = useMutation({
     mutationFn: () => retryDelivery(delivery.id),
-    onSettled: () => readAgain({ id: delivery.endpoint_id, account_id: delivery.account_id }),
+    onSettled: () => refetchEndpoint({ id: delivery.endpoint_id, account_id: delivery.account_id }),
   });
   const cannotRetry = delivery.reason === 'endpoint_deleted' || delivery.payload === null;
   if (!may('retryWebhookDelivery') || cannotRetry) return null;

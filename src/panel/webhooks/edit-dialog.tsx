@@ -6,7 +6,7 @@ import { useLingui } from '@lingui/react/macro';
 import { EditDialog as Dialog, type EditTarget } from '../layout/edit-dialog.js';
 import { EndpointFields, useEndpointChecks } from './endpoint-fields.js';
 import { changeOf, valuesOf, type EndpointValues } from './endpoint-values.js';
-import { readAgain, updateEndpoint, type Endpoint } from './webhooks.js';
+import { refetchEndpoint, updateEndpoint, type Endpoint } from './webhooks.js';
 
 export function EditDialog({ shown, ...edited }: EditTarget<Endpoint>) {
   const { t, i18n } = useLingui();
@@ -18,7 +18,7 @@ export function EditDialog({ shown, ...edited }: EditTarget<Endpoint>) {
       valuesOf={valuesOf}
       useChecks={useEndpointChecks}
       save={(before, after, etag) => updateEndpoint(shown.id, changeOf(before, after, i18n.locale), etag)}
-      readAgain={() => readAgain(shown)}
+      refetch={() => refetchEndpoint(shown)}
     >
       {(values, onChange) => <EndpointFields values={values} onChange={onChange} />}
     </Dialog>

@@ -11,7 +11,7 @@ import { DialogForm } from '../layout/dialog-form.js';
 import { useFieldError } from '../layout/form-errors.js';
 import { beginningOf } from '../words/zone.js';
 import { useAccount } from '../session/accounts.js';
-import { readAgain, updateEndpoint, type EndpointDetail } from './webhooks.js';
+import { refetchEndpoint, updateEndpoint, type EndpointDetail } from './webhooks.js';
 
 interface EnableDialogProps {
   readonly shown: EndpointDetail;
@@ -40,13 +40,13 @@ function EnableForm({ shown, onClose }: Omit<EnableDialogProps, 'opened'>) {
       return updateEndpoint(shown.id, { status: 'enabled', deliver }, null);
     },
     onSuccess: async () => {
-      await readAgain(shown);
+      await refetchEndpoint(shown);
       onClose();
     },
   });
   return (
     <DialogForm
-      does={t`Resume`}
+      submitLabel={t`Resume`}
       error={enable.error}
       checks={{ deliver: choice === 'since' && beginningOf(day, timeZone) === undefined && t`Choose a day.` }}
       isPending={enable.isPending}

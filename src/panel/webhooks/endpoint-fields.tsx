@@ -10,7 +10,7 @@ import type { EndpointValues } from './endpoint-values.js';
 import { EventTypePicker } from './event-type-picker.js';
 import { secondsOf } from './pauses.js';
 import { SendingFields } from './sending-fields.js';
-import { useDestinationWords } from './webhook-words.js';
+import { useDestinationText } from './webhook-labels.js';
 
 interface EndpointFieldsProps {
   readonly values: EndpointValues;
@@ -35,7 +35,7 @@ export function useEndpointChecks(values: EndpointValues): Checks {
 
 export function EndpointFields({ values, onChange }: EndpointFieldsProps) {
   const { t } = useLingui();
-  const destination = useDestinationWords();
+  const destination = useDestinationText();
   const urlError = useFieldError('url', ({ code }) => (code === undefined ? undefined : destination(code)));
   const descriptionError = useFieldError('description');
   return (

@@ -19,11 +19,11 @@ import { pauseText } from './pauses.js';
 import { PreviousSecrets } from './previous-secrets.js';
 import { RotateDialog } from './rotate-dialog.js';
 import { TestDialog } from './test-dialog.js';
-import { EndpointState } from './webhook-words.js';
+import { EndpointState } from './webhook-labels.js';
 import {
   deleteEndpoint,
-  readAgain,
-  readListAgain,
+  refetchEndpoint,
+  refetchList,
   updateEndpoint,
   useEndpoint,
   type EndpointDetail,
@@ -74,24 +74,24 @@ function EndpointDetails({ shown, etag }: { readonly shown: EndpointDetail; read
   const close = useCallback(() => setDialog(null), []);
   const remove = async (): Promise<void> => {
     await deleteEndpoint(shown.id);
-    await readListAgain(shown.account_id);
+    await refetchList(shown.account_id);
     go(`/${shown.account_id}/webhooks`, { replace: true });
   };
   const change = async (status: 'paused' | 'disabled'): Promise<void> => {
     await updateEndpoint(shown.id, { status }, null);
-    await readAgain(shown);
+    await refetchEndpoint(shown);
   };
   return (
     <Page
       title={shown.url}
       above={<BackLink />}
-      about={<EndpointState of={shown} />}
+      description={<EndpointState endpoint={shown} />}
       actions={<Actions shown={shown} onOpen={setDialog} />}
     >
-      <State of={shown} />
-      <PreviousSecrets of={shown} />
-      <Facts of={shown} />
-      {may('listWebhookDeliveries') && <Deliveries of={shown} />}
+      <State endpoint={shown} />
+      <PreviousSecrets endpoint={shown} />
+      <Facts endpoint={shown} />
+      {may('listWebhookDeliveries') && <Deliveries endpoint={shown} />}
       <TestDialog shown={shown} opened={dialog === 'test'} onClose={close} />
       <EditDialog shown={shown} etag={etag} opened={dialog === 'edit'} onClose={close} />
       <RotateDialog shown={shown} etag={etag} opened={dialog === 'rotate'} onClose={close} />
@@ -99,28 +99,28 @@ function EndpointDetails({ shown, etag }: { readonly shown: EndpointDetail; read
       <ConfirmDialog
         opened={dialog === 'pause'}
         title={t`Pause this endpoint?`}
-        does={t`Pause`}
+        confirmLabel={t`Pause`}
         color="river"
         onClose={close}
-        act={() => change('paused')}
+        onConfirm={() => change('paused')}
       >
         <Trans>Its events wait up to 30 days until you resume it. Nothing is lost.</Trans>
       </ConfirmDialog>
       <ConfirmDialog
         opened={dialog === 'disable'}
         title={t`Disable this endpoint?`}
-        does={t`Disable`}
+        confirmLabel={t`Disable`}
         onClose={close}
-        act={() => change('disabled')}
+        onConfirm={() => change('disabled')}
       >
         <Trans>Its events wait up to 30 days until an operator resumes it. The account can't.</Trans>
       </ConfirmDialog>
       <ConfirmDialog
         opened={dialog === 'delete'}
         title={t`Delete this endpoint?`}
-        does={t`Delete endpoint`}
+        confirmLabel={t`Delete endpoint`}
         onClose={close}
-        act={remove}
+        onConfirm={remove}
       >
         <Trans>It stops receiving events, and pending events are discarded. This can't be undone.</Trans>
       </ConfirmDialog>
@@ -187,7 +187,7 @@ const useMayDisable = (): boolean => useCan()('createAccount');
 /**
  * State renders an alert for an endpoint that is paused, disabled or failing. Renders nothing for a healthy endpoint.
  */
-function State({ of: endpoint }: { readonly of: EndpointDetail }) {
+function State({ endpoint }: { readonly endpoint: EndpointDetail }) {
   const { time_zone: timeZone } = useAccount();
   const { status, disabled_reason: reason, failing_since: failingSince, failures, waiting } = endpoint;
   const count = useFormats().number(waiting) + (waiting >= MAX_COUNTED ? '+' : '');
@@ -212,7 +212,7 @@ function State({ of: endpoint }: { readonly of: EndpointDetail }) {
   );
 }
 
-function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
+function Facts({ endpoint }: { readonly endpoint: EndpointDetail }) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
@@ -237,7 +237,7 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
         <Fact label={t({ message: 'Created', context: 'an endpoint' })}>{time(endpoint.created_at)}</Fact>
         <Fact label={t`Ordered delivery`}>{endpoint.ordered ? t`Yes` : t`No`}</Fact>
         <Fact label={t`Delivery settings`}>
-          <DeliverySettings of={endpoint} />
+          <DeliverySettings endpoint={endpoint} />
         </Fact>
         <Fact label={t`Public key`}>
           <Text ff="monospace" size="sm" className="name" translate="no">
@@ -250,7 +250,7 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
 }
 
 /** DeliverySettings shows the delivery settings that differ from the default. */
-function DeliverySettings({ of: endpoint }: { readonly of: EndpointDetail }) {
+function DeliverySettings({ endpoint }: { readonly endpoint: EndpointDetail }) {
   const { t } = useLingui();
   const { number } = useFormats();
   const { retry_schedule: pauses, rate_per_second: rate, concurrency, timeout_ms: timeoutMs } = endpoint;

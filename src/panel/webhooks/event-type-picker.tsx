@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useFieldError } from '../layout/form-errors.js';
 import { Failure } from '../words/failure.js';
 import type { EndpointValues } from './endpoint-values.js';
-import { useEventDescription } from './webhook-words.js';
+import { useEventDescription } from './webhook-labels.js';
 import { useEventTypes } from './webhooks.js';
 
 interface EventTypePickerProps {

@@ -6,9 +6,9 @@ import { Trans } from '@lingui/react/macro';
 import { PreviousSecretAlert } from '../layout/previous-secret-alert.js';
 import { useAccount, useCan } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
-import { endPreviousSecret, previousSecretEnds, readAgain, type Endpoint } from './webhooks.js';
+import { endPreviousSecret, previousSecretEnds, refetchEndpoint, type Endpoint } from './webhooks.js';
 
-export function PreviousSecrets({ of: endpoint }: { readonly of: Endpoint }) {
+export function PreviousSecrets({ endpoint }: { readonly endpoint: Endpoint }) {
   const may = useCan();
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
@@ -21,7 +21,7 @@ export function PreviousSecrets({ of: endpoint }: { readonly of: Endpoint }) {
       mayEnd={may('endPreviousWebhookSecret')}
       act={async () => {
         await endPreviousSecret(endpoint.id);
-        await readAgain(endpoint);
+        await refetchEndpoint(endpoint);
       }}
     >
       <Trans>

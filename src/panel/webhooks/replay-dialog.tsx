@@ -12,7 +12,7 @@ import { useFieldError } from '../layout/form-errors.js';
 import { FormText } from '../layout/form-fields.js';
 import { beginningOf } from '../words/zone.js';
 import { useAccount } from '../session/accounts.js';
-import { readAgain, replay, type Endpoint } from './webhooks.js';
+import { refetchEndpoint, replayDeliveries, type Endpoint } from './webhooks.js';
 
 interface ReplayDialogProps {
   readonly shown: Endpoint;
@@ -38,12 +38,12 @@ function ReplayForm({ shown, onClose }: Omit<ReplayDialogProps, 'opened'>) {
   const [first, last] = [beginningOf(since, timeZone), beginningOf(until, timeZone)];
   const send = useMutation({
     mutationFn: () =>
-      replay(shown.id, {
+      replayDeliveries(shown.id, {
         status,
         ...(first === undefined ? {} : { since: first }),
         ...(last === undefined ? {} : { until: last }),
       }),
-    onSettled: () => readAgain(shown),
+    onSettled: () => refetchEndpoint(shown),
   });
   return (
     <Form

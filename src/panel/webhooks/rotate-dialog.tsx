@@ -12,7 +12,7 @@ import { DialogForm } from '../layout/dialog-form.js';
 import { EndpointSecret } from './endpoint-secret.js';
 import { useAccount } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
-import { previousSecretEnds, readAgain, rotateSecret, type Endpoint } from './webhooks.js';
+import { previousSecretEnds, refetchEndpoint, rotateSecret, type Endpoint } from './webhooks.js';
 
 const DAY_SECONDS = '86400';
 /**
@@ -35,8 +35,8 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
       opened={opened}
       onClose={onClose}
       title={t`Rotate secret`}
-      madeTitle={t`New signing secret`}
-      form={(onMade) => <RotateForm shown={shown} etag={etag} onMade={onMade} onCancel={onClose} />}
+      createdTitle={t`New signing secret`}
+      form={(onCreated) => <RotateForm shown={shown} etag={etag} onCreated={onCreated} onCancel={onClose} />}
       secret={(secret, leaving) => <EndpointSecret url={shown.url} secret={secret} {...leaving} />}
     />
   );
@@ -45,11 +45,11 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
 interface RotateFormProps {
   readonly shown: Endpoint;
   readonly etag: string | null;
-  readonly onMade: (secret: string) => void;
+  readonly onCreated: (secret: string) => void;
   readonly onCancel: () => void;
 }
 
-function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
+function RotateForm({ shown, etag, onCreated, onCancel }: RotateFormProps) {
   const { t } = useLingui();
   const [overlap, setOverlap] = useState(DAY_SECONDS);
   const { error, isPending, send, changed } = useIdempotentRequest();
@@ -66,16 +66,16 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
       const body = { overlap_seconds: Number(overlap), end_previous_secret: endsPrevious };
       const { secret } = await rotateSecret(shown.id, body, etag, requestId).catch((caught: unknown) => {
         // Refetch the endpoint, so that the dialog shows the current state of the endpoint before the next attempt.
-        if (hasCode(caught, 'precondition_failed', 'previous_secret_active')) void readAgain(shown);
+        if (hasCode(caught, 'precondition_failed', 'previous_secret_active')) void refetchEndpoint(shown);
         throw caught;
       });
-      onMade(secret);
-      void readAgain(shown);
+      onCreated(secret);
+      void refetchEndpoint(shown);
     });
   return (
     <DialogForm
-      does={t`Create new secret`}
-      keeps={endsPrevious ? t`Keep previous secrets` : undefined}
+      submitLabel={t`Create new secret`}
+      cancelLabel={endsPrevious ? t`Keep previous secrets` : undefined}
       color={overlap === '0' || endsPrevious ? 'red' : 'river'}
       error={error}
       isPending={isPending}

@@ -7,7 +7,7 @@ import { Dialog } from '../layout/dialog.js';
 import { Form } from '../layout/form.js';
 import { FormSelect } from '../layout/form-fields.js';
 import { AttemptCard } from './attempt-card.js';
-import { readAgain, sendTest, useEventTypes, type Endpoint } from './webhooks.js';
+import { refetchEndpoint, sendTest, useEventTypes, type Endpoint } from './webhooks.js';
 
 interface TestDialogProps {
   readonly shown: Endpoint;
@@ -30,7 +30,7 @@ function TestForm({ shown, onClose }: Omit<TestDialogProps, 'opened'>) {
   const [type, setType] = useState('');
   const test = useMutation({
     mutationFn: () => sendTest(shown.id, type === '' ? null : type),
-    onSettled: () => readAgain(shown),
+    onSettled: () => refetchEndpoint(shown),
   });
   const attempt = test.data?.attempt_log.at(-1);
   const named = (types.data?.data ?? []).filter(({ example }) => example !== null);
@@ -47,7 +47,7 @@ function TestForm({ shown, onClose }: Omit<TestDialogProps, 'opened'>) {
                 <Text fw={600}>
                   {test.data.status === 'succeeded' ? <Trans>Delivered.</Trans> : <Trans>Not delivered.</Trans>}
                 </Text>
-                {attempt !== undefined && <AttemptCard of={attempt} />}
+                {attempt !== undefined && <AttemptCard attempt={attempt} />}
               </Stack>
             )}
           </div>

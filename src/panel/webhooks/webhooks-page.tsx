@@ -11,7 +11,7 @@ import { useAccount, useCan } from '../session/accounts.js';
 import { Breakable } from '../words/breakable.js';
 import { Ago } from '../words/times.js';
 import { CreateDialog } from './create-dialog.js';
-import { EndpointState } from './webhook-words.js';
+import { EndpointState } from './webhook-labels.js';
 import { useEndpoints, type Endpoint } from './webhooks.js';
 
 export function WebhooksPage() {
@@ -22,7 +22,7 @@ export function WebhooksPage() {
   return (
     <ListPage
       title={t`Webhooks`}
-      about={
+      description={
         <Trans>
           Get notified on your server within a second of an event. Failed deliveries are retried for three days and can
           be resent.
@@ -30,7 +30,7 @@ export function WebhooksPage() {
       }
       home={`/${id}/webhooks`}
       mayCreate={may('createWebhookEndpoint')}
-      does={t`Add endpoint`}
+      createLabel={t`Add endpoint`}
       dialog={(state) => <CreateDialog {...state} />}
     >
       {(create) => (
@@ -48,7 +48,7 @@ export function WebhooksPage() {
           {(rows) => (
             <Lines>
               {rows.map((endpoint) => (
-                <Row key={endpoint.id} of={endpoint} />
+                <Row key={endpoint.id} endpoint={endpoint} />
               ))}
             </Lines>
           )}
@@ -58,7 +58,7 @@ export function WebhooksPage() {
   );
 }
 
-function Row({ of: endpoint }: { readonly of: Endpoint }) {
+function Row({ endpoint }: { readonly endpoint: Endpoint }) {
   const { id, time_zone: timeZone } = useAccount();
   return (
     <li className="line">
@@ -92,7 +92,7 @@ function Row({ of: endpoint }: { readonly of: Endpoint }) {
             )}
           </Text>
         </div>
-        <EndpointState of={endpoint} />
+        <EndpointState endpoint={endpoint} />
       </Group>
     </li>
   );

@@ -102,7 +102,10 @@ export const useDelivery = (id: string) =>
   });
 
 /** Refetches an endpoint, its deliveries, and the list of endpoints of the account after a change. */
-export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'id' | 'account_id'>): Promise<void> {
+export async function refetchEndpoint({
+  id,
+  account_id: accountId,
+}: Pick<Endpoint, 'id' | 'account_id'>): Promise<void> {
   await Promise.all([
     queries.invalidateQueries({ queryKey: listQueryKey(accountId) }),
     queries.invalidateQueries({ queryKey: endpointKey(id) }),
@@ -111,7 +114,7 @@ export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'i
 }
 
 /** Refetches the list of endpoints of an account after an endpoint was added or deleted. */
-export const readListAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listQueryKey(accountId) });
+export const refetchList = (accountId: string) => queries.invalidateQueries({ queryKey: listQueryKey(accountId) });
 
 export const createEndpoint = (accountId: string, body: NewEndpoint, requestId: string) =>
   unwrap(
@@ -159,7 +162,7 @@ export const sendTest = (id: string, type: string | null) =>
     }),
   );
 
-export const replay = (id: string, body: Replay) =>
+export const replayDeliveries = (id: string, body: Replay) =>
   unwrap(api.POST('/admin/v1/webhook-endpoints/{id}/replay', { params: { path: { id } }, body }));
 
 export const retryDelivery = (id: string) =>

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { PUBLIC_ERRORS } from '../../platform/problems/public-errors.js';
 import { ERRORS_ES } from '../locales/errors.es.js';
 
-export interface CodeWords {
+export interface CodeText {
   /** Meaning of the code. */
   readonly means: string;
   /** Advice for the caller of the API. */
@@ -18,7 +18,7 @@ const isPublic = (code: string): code is keyof typeof PUBLIC_ERRORS => Object.ha
  * Returns a function that explains an error code. Undefined for codes that are not public codes of the gateway, such as
  * the codes of a backend.
  */
-export function useCodeWords(): (code: string) => CodeWords | undefined {
+export function useCodeText(): (code: string) => CodeText | undefined {
   const { i18n } = useLingui();
   const rows = i18n.locale === 'es' ? ERRORS_ES : PUBLIC_ERRORS;
   return (code) => (isPublic(code) ? { means: rows[code].title, advice: inline(rows[code].action) } : undefined);

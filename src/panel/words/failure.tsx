@@ -4,9 +4,9 @@
 import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ApiProblem, type RefusedField } from '../api/problem.js';
-import { useFieldWords } from './fields.js';
-import { useProblemWords } from './problems.js';
-import { useReasonWords } from './reasons.js';
+import { useFieldLabel } from './fields.js';
+import { useProblemText } from './problems.js';
+import { useReasonText } from './reasons.js';
 
 interface FailureProps {
   readonly error: unknown;
@@ -27,8 +27,8 @@ export function Failure({ error, atFields = [], again }: FailureProps) {
 
 function RefusedInput({ error, atFields }: { readonly error: ApiProblem; readonly atFields: readonly RefusedField[] }) {
   const { t } = useLingui();
-  const reason = useReasonWords();
-  const name = useFieldWords();
+  const reason = useReasonText();
+  const name = useFieldLabel();
   const others = error.fields.filter((each) => !atFields.includes(each));
   const title = atFields.length > 0 ? t`Check the highlighted fields.` : t`The server rejected these values.`;
   return (
@@ -53,7 +53,7 @@ function RefusedInput({ error, atFields }: { readonly error: ApiProblem; readonl
 }
 
 function OtherFailure({ error, again }: Pick<FailureProps, 'error' | 'again'>) {
-  const { title, advice } = useProblemWords()(error);
+  const { title, advice } = useProblemText()(error);
   return (
     <Alert color="red" variant="light" title={title} role="alert">
       <Stack gap="xs" align="flex-start">

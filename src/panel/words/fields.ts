@@ -5,7 +5,7 @@ import { useLingui } from '@lingui/react/macro';
  * Returns a function that returns the label of an API field. For an unknown field, that function returns the name of
  * the field.
  */
-export function useFieldWords(): (field: string) => string {
+export function useFieldLabel(): (field: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
     name: t`Name`,
@@ -50,7 +50,7 @@ export function useFieldWords(): (field: string) => string {
  * Returns a function that returns the name of an actor for whom the API sent no name. For an unknown actor, that
  * function returns the ID.
  */
-export function useActorWords(): (actor: string) => string {
+export function useActorLabel(): (actor: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
     operator: t`Operator`,

@@ -4,7 +4,7 @@
  */
 import { useLingui } from '@lingui/react/macro';
 
-interface PeriodWords {
+interface PeriodLabels {
   /** Title of the usage in the current period. */
   readonly now: string;
   /** Label of the limit of a single key. */
@@ -25,7 +25,7 @@ export const LIMIT_PERIODS = ['minute', 'day', 'month'] as const;
 export type LimitPeriod = (typeof LIMIT_PERIODS)[number];
 
 /** Returns the labels of limits for each period. */
-export function useLimitWords(): Readonly<Record<LimitPeriod, PeriodWords>> {
+export function useLimitLabels(): Readonly<Record<LimitPeriod, PeriodLabels>> {
   const { t } = useLingui();
   return {
     minute: {
@@ -53,7 +53,7 @@ export function useLimitWords(): Readonly<Record<LimitPeriod, PeriodWords>> {
 }
 
 /** Splits the name of a limit into owner and period. For example, `key-month` is the monthly limit of a key. */
-export function parsePolicy(policy: `${LimitOwner}-${LimitPeriod}`): { of: LimitOwner; period: LimitPeriod } {
-  const [of, period] = policy.split('-') as [LimitOwner, LimitPeriod];
-  return { of, period };
+export function parsePolicy(policy: `${LimitOwner}-${LimitPeriod}`): { owner: LimitOwner; period: LimitPeriod } {
+  const [owner, period] = policy.split('-') as [LimitOwner, LimitPeriod];
+  return { owner, period };
 }

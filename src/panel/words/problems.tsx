@@ -9,13 +9,13 @@ import { PasskeyCanceled, PasskeyAlreadyExists } from '../api/passkey.js';
 
 const SECONDS_OF_MINUTE = 60;
 
-export interface ProblemWords {
+export interface ProblemText {
   readonly title: string;
   readonly advice: string;
 }
 
 /** Returns a function that returns title and advice for an error. Unknown errors get a general text. */
-export function useProblemWords(): (error: unknown) => ProblemWords {
+export function useProblemText(): (error: unknown) => ProblemText {
   const { t } = useLingui();
   return (error) => {
     if (error instanceof Unreachable)
@@ -99,9 +99,9 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
           advice: t`Use another method, or try again later.`,
         };
       case 'too_many_failed_attempts':
-        return { title: t`Too many attempts`, advice: waitWords(error) };
+        return { title: t`Too many attempts`, advice: waitAdvice(error) };
       case 'too_many_requests':
-        return { title: t`Too many requests`, advice: waitWords(error) };
+        return { title: t`Too many requests`, advice: waitAdvice(error) };
       case 'sign_in_busy':
       case 'database_unavailable':
         return { title: t`The server is busy`, advice: t`Nothing has changed. Try again in a moment.` };
@@ -123,7 +123,7 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
  * Says when the user can try again, in seconds or, from one minute on, in minutes. Without `Retry-After`, says to wait
  * a minute.
  */
-function waitWords({ retryAfterSeconds = SECONDS_OF_MINUTE }: ApiProblem): string {
+function waitAdvice({ retryAfterSeconds = SECONDS_OF_MINUTE }: ApiProblem): string {
   if (retryAfterSeconds < SECONDS_OF_MINUTE)
     return plural(retryAfterSeconds, { one: 'Try again in # second.', other: 'Try again in # seconds.' });
   const minutes = Math.ceil(retryAfterSeconds / SECONDS_OF_MINUTE);

@@ -8,7 +8,7 @@ type Words = (...found: string[]) => string;
 /**
  * Returns a function that translates a reason. That function returns an unknown reason as the API sent it, in English.
  */
-export function useReasonWords(): (refused: Pick<RefusedField, 'detail'>) => string {
+export function useReasonText(): (refused: Pick<RefusedField, 'detail'>) => string {
   const { t } = useLingui();
   const known: readonly (readonly [pattern: RegExp, words: Words])[] = [
     [/^(?:must not be empty|is missing|must be given)$/, () => t`Fill this in.`],

@@ -6,7 +6,7 @@ import { useFormats } from '../words/times.js';
 type Adjustment = components['schemas']['QuotaAdjustment'];
 
 /** Returns a function that describes the effect of an adjustment. */
-export function useAdjustmentWords(): (adjustment: Pick<Adjustment, 'type' | 'amount'>) => string {
+export function useAdjustmentLabel(): (adjustment: Pick<Adjustment, 'type' | 'amount'>) => string {
   const { t } = useLingui();
   const { number } = useFormats();
   return ({ type, amount }) => {

@@ -16,7 +16,7 @@ const COLORS: Readonly<Record<EndpointStatus | DeliveryStatus, string>> = {
  * EndpointState is a badge with the status of an endpoint. An enabled endpoint whose deliveries fail has the label
  * "Failing".
  */
-export function EndpointState({ of: { status, failing_since: failingSince } }: { readonly of: Endpoint }) {
+export function EndpointState({ endpoint: { status, failing_since: failingSince } }: { readonly endpoint: Endpoint }) {
   const { t } = useLingui();
   const words = { enabled: t({ message: 'Active', context: 'an endpoint' }), paused: t`Paused`, disabled: t`Disabled` };
   const isFailing = status === 'enabled' && failingSince !== null;
@@ -27,15 +27,15 @@ export function EndpointState({ of: { status, failing_since: failingSince } }: {
   );
 }
 
-export function useDeliveryWords(): Readonly<Record<DeliveryStatus, string>> {
+export function useDeliveryLabels(): Readonly<Record<DeliveryStatus, string>> {
   const { t } = useLingui();
   return { pending: t`Pending`, succeeded: t`Delivered`, failed: t({ message: 'Failed', context: 'a delivery' }) };
 }
 
-export function DeliveryState({ of: { status } }: { readonly of: Delivery }) {
+export function DeliveryState({ delivery: { status } }: { readonly delivery: Delivery }) {
   return (
     <Badge variant="light" color={COLORS[status]} style={{ flexShrink: 0 }}>
-      {useDeliveryWords()[status]}
+      {useDeliveryLabels()[status]}
     </Badge>
   );
 }
@@ -51,7 +51,7 @@ export function useEventDescription(): (type: EventType) => string | null {
 }
 
 /** Returns a function that explains why a delivery failed permanently. */
-export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => string {
+export function useReasonText(): (reason: NonNullable<Delivery['reason']>) => string {
   const { t } = useLingui();
   const words: Readonly<Record<NonNullable<Delivery['reason']>, string>> = {
     exhausted: t`All attempts failed.`,
@@ -69,7 +69,7 @@ export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => s
  * Returns a function that explains why the API rejected the URL of an endpoint, by reason code. For unknown codes, that
  * function says that the address is not public.
  */
-export function useDestinationWords(): (reason: string) => string {
+export function useDestinationText(): (reason: string) => string {
   const { t } = useLingui();
   const privateNetwork = t`This URL leads to a private network or to this server. Use a public address.`;
   const notPublic = t`This URL leads to an address that isn't public.`;
@@ -100,9 +100,9 @@ export function useDestinationWords(): (reason: string) => string {
  * Returns a function that explains why a delivery attempt got no response, by error code. For unknown errors, that
  * function returns the error unchanged.
  */
-export function useErrorWords(): (error: string) => string {
+export function useErrorText(): (error: string) => string {
   const { t } = useLingui();
-  const destination = useDestinationWords();
+  const destination = useDestinationText();
   const words: Readonly<Record<string, string>> = {
     name_not_found: t`Host not found.`,
     name_unresolved: t`The host name could not be looked up.`,

@@ -3,31 +3,37 @@ import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 
 /** Invitation that was just created or resent. */
-export interface Made {
+export interface InvitationLink {
   readonly email: string;
   /** Invitation link. Null if an email contains the link. */
   readonly link: string | null;
 }
 
-export function MadeInvitation({ made, onDone }: { readonly made: Made; readonly onDone: () => void }) {
+export function InvitationLinkStep({
+  invitation,
+  onDone,
+}: {
+  readonly invitation: InvitationLink;
+  readonly onDone: () => void;
+}) {
   const { t } = useLingui();
   return (
     <Stack gap="md">
       <Text className="name">
-        {made.link === null ? (
-          <Trans>We sent an email to {made.email}.</Trans>
+        {invitation.link === null ? (
+          <Trans>We sent an email to {invitation.email}.</Trans>
         ) : (
           <Trans>
-            Share this link only with {made.email}. It works once and expires in 7 days. You won't see it again.
+            Share this link only with {invitation.email}. It works once and expires in 7 days. You won't see it again.
           </Trans>
         )}
       </Text>
-      {made.link !== null && (
+      {invitation.link !== null && (
         <>
           <Code block className="secret" translate="no">
-            {made.link}
+            {invitation.link}
           </Code>
-          <CopyButton value={made.link}>
+          <CopyButton value={invitation.link}>
             {({ copied, copy }) => (
               <Button variant="default" onClick={copy} data-autofocus>
                 {copied ? t`Copied` : t`Copy`}
