@@ -31,7 +31,7 @@ const PARSE_OWN_JSON = [
   'src/mail/mail-outbox.ts',
   'src/mcp/tools/refusal-words.ts',
   'src/members/account-tokens.ts',
-  'src/members/forgetting.ts',
+  'src/members/member-erasure.ts',
   'src/members/links.ts',
   'src/members/open-credentials.ts',
   'src/members/sessions.ts',

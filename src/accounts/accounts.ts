@@ -135,7 +135,7 @@ export class AccountStore {
     const row = await this.deps.database.db
       .transaction()
       .execute(async (trx) => this.updateIn(trx, id, changes, context, expected));
-    this.events.committed(row);
+    this.events.notifyCommitted(row);
     // Publish even without a change. The caller may be repeating a change whose message was lost.
     await this.deps.bus.publish({ type: 'account', accountId: id });
     return accountOf(row);

@@ -41,7 +41,9 @@ export interface OAuthClientName {
   readonly name: string;
 }
 
-/** AuthorizedClient is an OAuth client with the member who authorized it. The member ID is null for the operator token. */
+/**
+ * AuthorizedClient is an OAuth client with the member who authorized it. The member ID is null for the operator token.
+ */
 export interface AuthorizedClient extends OAuthClientName {
   readonly memberId: string | null;
 }
@@ -148,14 +150,14 @@ export function auditedKey(row: ApiKeyTable): AuditedFields {
   return {
     ...settingsOf(row),
     status: row.status,
-    expires_at: timestamp(row.expires_at),
+    expires_at: formatTimestamp(row.expires_at),
     hint: row.hint,
     ...(row.oauth_client_id === null ? {} : { oauth_client: oauthClientOf(row) }),
   };
 }
 
 /** Formats a time in UTC (RFC 3339), as in the audit log. Returns null for null. */
-export function timestamp(ms: number | null): string | null {
+export function formatTimestamp(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 

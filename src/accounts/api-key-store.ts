@@ -23,7 +23,7 @@ import {
   lockApiKey,
   newApiKeyRow,
   readAuthorizers,
-  timestamp,
+  formatTimestamp,
   type ApiKey,
   type AuthorizedClient,
 } from './api-key-rows.js';
@@ -138,7 +138,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /** Reads what revoking or changing a key would affect. */
-  impact(key: ApiKey, account: Account): Promise<ApiKeyImpact> {
+  readImpact(key: ApiKey, account: Account): Promise<ApiKeyImpact> {
     return readImpact(this.deps, key, account);
   }
 
@@ -224,7 +224,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       await trx.updateTable('api_key').set(change).where('id', '=', id).execute();
       await this.record(trx, context, after, 'api_key.rotated', {
         before: { hint: before.hint },
-        after: { hint: after.hint, previous_secret_expires_at: timestamp(end) },
+        after: { hint: after.hint, previous_secret_expires_at: formatTimestamp(end) },
       });
       return { row: after, secret: newSecret, overlapEnd: end };
     });
@@ -250,7 +250,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       await trx.updateTable('api_key').set(change).where('id', '=', id).execute();
       const after = { ...before, ...change };
       await this.record(trx, context, after, 'api_key.previous_secret_ended', {
-        before: { previous_secret_expires_at: timestamp(end) },
+        before: { previous_secret_expires_at: formatTimestamp(end) },
         after: { previous_secret_expires_at: null },
       });
       return after;
@@ -303,7 +303,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
    * @param row row after the change
    */
   announce(row: ApiKeyTable): Promise<void> {
-    this.events.committed(row);
+    this.events.notifyCommitted(row);
     return this.deps.bus.publish({ type: 'api_key', accountId: row.account_id, keyId: row.id });
   }
 

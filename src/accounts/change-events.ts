@@ -10,7 +10,7 @@ import type { EventType } from '../outbox/own-events.js';
 import { addEvents, countOwnEvents, type AddedEvents } from '../outbox/outbox.js';
 import { parseMetadata } from '../records/external-fields.js';
 import { settingsOf } from './api-key-fields.js';
-import { timestamp } from './api-key-rows.js';
+import { formatTimestamp } from './api-key-rows.js';
 
 /** Audit log actions on keys that are also event types. */
 const KEY_EVENTS = [
@@ -65,12 +65,12 @@ export class ChangeEvents {
   }
 
   /** Notifies webhook workers of the event of a changed row. Call it after the commit. */
-  committed(row: object): void {
+  notifyCommitted(row: object): void {
     const added = this.uncommitted.get(row);
     if (added === undefined) return;
     this.uncommitted.delete(row);
     countOwnEvents(added.events.size);
-    this.signal?.tell(added.endpointIds);
+    this.signal?.signalEndpoints(added.endpointIds);
   }
 
   private async add(trx: Transaction<Tables>, row: object, event: NewEvent, nowMs: number): Promise<void> {
@@ -94,7 +94,7 @@ function keyEvent(row: ApiKeyTable, type: KeyEvent, actor: string, occasion: num
     status,
     external_id,
     metadata,
-    expires_at: timestamp(row.expires_at),
+    expires_at: formatTimestamp(row.expires_at),
   };
   return { type, accountId, data: { api_key: key, actor }, resource: id, dedupeKey: `${type}:${id}:${occasion}` };
 }
@@ -130,7 +130,7 @@ export async function addExpiringKeys(db: Kysely<Tables>, signal: WorkSignal, no
     });
     const added = await addEvents(db, events, nowMs);
     countOwnEvents(added.events.size);
-    signal.tell(added.endpointIds);
+    signal.signalEndpoints(added.endpointIds);
     if (rows.length < KEYS_AT_ONCE) return;
     after = rows.at(-1)?.id ?? '';
   }

@@ -28,7 +28,7 @@ export class ExposedKeys {
   constructor(
     private readonly authenticator: Pick<Authenticator, 'find'>,
     private readonly keys: Pick<ApiKeyStore, 'revokeExposed'>,
-    private readonly failedAttempts: Pick<FailedAttempts, 'problemFor' | 'record'>,
+    private readonly failedAttempts: Pick<FailedAttempts, 'problemFor' | 'recordAttempt'>,
     private readonly log: Logger,
   ) {}
 
@@ -42,7 +42,7 @@ export class ExposedKeys {
     this.lookups += 1;
     try {
       const key = await this.authenticator.find(secret);
-      if (key === undefined) this.failedAttempts.record(clientAddress, isFromUnknownProxy);
+      if (key === undefined) this.failedAttempts.recordAttempt(clientAddress, isFromUnknownProxy);
       if (key === undefined || key.record.keyStatus === 'revoked') return;
       await this.keys.revokeExposed(key.record.keyId, { actor: 'system', ip: clientAddress, requestId });
     } catch (error) {

@@ -69,7 +69,7 @@ async function build(
   ignoreExpectations(server);
   limitConnections(server, deps.settings().limits, arrivals.trusts);
   if (certificate !== undefined) {
-    const stopFollowing = certificate.follow(server as TlsServer);
+    const stopFollowing = certificate.watchServer(server as TlsServer);
     fastify.addHook('onClose', async () => stopFollowing());
   }
   return application;

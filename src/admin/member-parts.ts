@@ -11,7 +11,7 @@ import { PortalLinks } from '../members/links/portal-links.js';
 import { MemberRemovalController } from './members/member-removal.controller.js';
 import { AddressVerificationController } from './me/address-verification.controller.js';
 import { MyAccountsController } from './me/my-accounts.controller.js';
-import { Forgetting } from '../members/forgetting.js';
+import { MemberErasure } from '../members/member-erasure.js';
 import { MembersController } from './members/members.controller.js';
 import {
   AccountPortalSessionsController,
@@ -97,7 +97,7 @@ export function memberProviders(members: Members, { url }: Pick<AdminDependencie
     { provide: Invitations, useValue: members.invitations },
     { provide: PasswordChange, useValue: members.passwordChange },
     { provide: MemberAdmin, useValue: members.admin },
-    { provide: Forgetting, useValue: members.forgetting },
+    { provide: MemberErasure, useValue: members.erasure },
     { provide: PortalLinks, useValue: members.portal },
     RecentConfirmation,
     PortalScopes,

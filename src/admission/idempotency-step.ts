@@ -13,7 +13,7 @@ import type { Keyed } from '../idempotency/key-claim.js';
 import { keyOf } from '../idempotency/key-field.js';
 import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import { METRICS } from '../platform/metrics.js';
-import { valueOrLater, type Waiting } from '../platform/waiting.js';
+import { valueOrLater, type ResultReceiver } from '../platform/callbacks.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { QuotaReport } from './quota-report.js';
@@ -44,7 +44,7 @@ export class IdempotencyStep implements Step<Keyed | Problem> {
     this.report = quotaReport;
   }
 
-  check(request: AdmissionRequest, waiting: Waiting<Keyed | Problem>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: ResultReceiver<Keyed | Problem>): boolean | undefined {
     const { idempotencyField, operation, method } = request;
     if (idempotencyField === undefined || !METHODS_WITH_KEY.has(method)) return true;
     if (operation?.idempotency === undefined) return operation !== undefined;

@@ -10,7 +10,7 @@ import { DeniedKey, type Authenticator } from '../keys/authenticator.js';
 import { bearerSecret, keyInUrl } from '../keys/bearer.js';
 import { isFailedAttempt, type FailedAttempts } from '../keys/failed-attempts.js';
 import type { CachedKey } from '../keys/cached-key.js';
-import { valueOrLater, type Waiting } from '../platform/waiting.js';
+import { valueOrLater, type ResultReceiver } from '../platform/callbacks.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
@@ -38,7 +38,7 @@ export class KeyStep implements Step<CachedKey | Problem> {
     this.recorder = recorder;
   }
 
-  check(request: AdmissionRequest, waiting: Waiting<CachedKey | Problem>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: ResultReceiver<CachedKey | Problem>): boolean | undefined {
     const { clientAddress } = request;
     const throttleProblem = this.failedAttempts.problemFor(clientAddress);
     if (throttleProblem !== undefined) {
@@ -50,7 +50,7 @@ export class KeyStep implements Step<CachedKey | Problem> {
       // Some endpoints accept access tokens instead of keys (`authorization/mcp-token-authenticator.ts`). A malformed
       // header is an error for these endpoints, too.
       if (secret.code !== 'malformed_authorization')
-        secret = request.tokenAuthenticator?.read(request.authorization) ?? secret;
+        secret = request.tokenAuthenticator?.readToken(request.authorization) ?? secret;
       if (typeof secret !== 'string') return this.refuse(request, secret);
     }
     const verdict = valueOrLater(this.authenticator.authenticate(secret, clientAddress), waiting);
@@ -73,8 +73,8 @@ export class KeyStep implements Step<CachedKey | Problem> {
 
   private refuse(request: AdmissionRequest, problem: Problem): false {
     const { clientAddress, operation } = request;
-    request.refusal = request.tokenAuthenticator?.refusal(problem) ?? problem;
-    if (isFailedAttempt(problem.code)) this.failedAttempts.record(clientAddress, request.isFromUnknownProxy);
+    request.refusal = request.tokenAuthenticator?.toTokenProblem(problem) ?? problem;
+    if (isFailedAttempt(problem.code)) this.failedAttempts.recordAttempt(clientAddress, request.isFromUnknownProxy);
     // Count the refusal in the usage of the key.
     else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {
       this.recorder.recordDenied(problem.key.subject, operation);

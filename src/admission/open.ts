@@ -44,7 +44,7 @@ export class PublicUrl {
   }
 
   /** Sets the port on which the gateway actually listens. */
-  bind(port: number): void {
+  setPort(port: number): void {
     this.boundPort = port;
     this.cached = undefined;
     this.errorPages.moveTo(this.get());

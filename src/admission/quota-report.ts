@@ -54,7 +54,7 @@ export class QuotaReport {
         return decision
           .then((late) => {
             setLines(request, subject, late, own);
-            this.recent.keep(subject, late);
+            this.recent.recordDecision(subject, late);
           })
           .catch(ignore);
       }

@@ -11,7 +11,7 @@ import { quotaProblem } from '../quota/model/refusal.js';
 import type { QuotaSubject } from '../quota/model/subject.js';
 import type { Limiter } from '../quota/limiter.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
-import type { Waiting } from '../platform/waiting.js';
+import type { ResultReceiver } from '../platform/callbacks.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
@@ -39,7 +39,7 @@ export class QuotaStep implements Step<QuotaDecision> {
     this.recorder = recorder;
   }
 
-  check(request: AdmissionRequest, waiting: Waiting<QuotaDecision>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: ResultReceiver<QuotaDecision>): boolean | undefined {
     const { subject, operation } = request;
     if (operation === undefined) return false;
     // A replay is free, because the first request was counted.

@@ -36,7 +36,7 @@ describe('a report', () => {
     const subject = subjectWith({ keyMinute: 60 });
     expect(reports.find(subject)).toBeUndefined();
     const decision = reportOf(subject, { keyMinute: 3 });
-    reports.keep(subject, decision);
+    reports.recordDecision(subject, decision);
     nowMs += 99;
     expect(reports.find(subject)).toBe(decision);
     nowMs += 1;
@@ -47,7 +47,7 @@ describe('a report', () => {
     'is not reused after a higher %s count was seen in the same millisecond',
     (window) => {
       const subject = subjectWith({ [window]: 60 });
-      reports.keep(subject, reportOf(subject));
+      reports.recordDecision(subject, reportOf(subject));
       reportOf(subject, { [window]: 1 });
       expect(reports.find(subject)).toBeUndefined();
     },
@@ -55,14 +55,14 @@ describe('a report', () => {
 
   it('is not reused after the clock was set back', () => {
     const subject = subjectWith({ keyMinute: 60 });
-    reports.keep(subject, reportOf(subject));
+    reports.recordDecision(subject, reportOf(subject));
     nowMs -= 1;
     expect(reports.find(subject)).toBeUndefined();
   });
 
   it('is not reused for another key', () => {
     const [one, other] = [subjectWith({}), subjectWith({}, { keyId: 'key_2' })];
-    reports.keep(one, reportOf(one));
+    reports.recordDecision(one, reportOf(one));
     reportOf(other);
     expect(reports.find(other)).toBeUndefined();
   });
@@ -70,7 +70,7 @@ describe('a report', () => {
 
 it('drops all earlier reports when it would hold more than a thousand', () => {
   const subjects = Array.from({ length: 1_001 }, (_, index) => subjectWith({}, { keyId: `key_${index}` }));
-  for (const subject of subjects) reports.keep(subject, reportOf(subject));
+  for (const subject of subjects) reports.recordDecision(subject, reportOf(subject));
   const kept = subjects.filter((subject) => reports.find(subject) !== undefined);
   expect(kept).toEqual([subjects.at(-1)]);
 });

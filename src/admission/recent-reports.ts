@@ -25,7 +25,7 @@ export class RecentReports {
 
   constructor(private readonly clock: Clock) {}
 
-  keep(subject: QuotaSubject, decision: QuotaDecision): void {
+  recordDecision(subject: QuotaSubject, decision: QuotaDecision): void {
     if (this.reports.size >= MAX_REPORTS) this.reports.clear();
     this.reports.set(subject, { decision, atMs: this.clock.now() });
   }

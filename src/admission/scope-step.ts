@@ -1,7 +1,7 @@
 /** Step 3 of 5: scopes. Refuses with 403 if the key lacks scopes of the operation, and lists the missing scopes. */
 import { scopeProblem } from '../keys/scope-problem.js';
 import type { Problem } from '../platform/problems/errors.js';
-import { valueOrLater, type Waiting } from '../platform/waiting.js';
+import { valueOrLater, type ResultReceiver } from '../platform/callbacks.js';
 import type { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { QuotaReport } from './quota-report.js';
@@ -26,7 +26,7 @@ export class ScopeStep implements Step<false> {
     this.recorder = recorder;
   }
 
-  check(request: AdmissionRequest, waiting: Waiting<false>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: ResultReceiver<false>): boolean | undefined {
     const { key, operation } = request;
     // Both are set unless the steps run in the wrong order. Refuse by default.
     if (key === undefined || operation === undefined) return false;

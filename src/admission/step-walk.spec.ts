@@ -1,6 +1,6 @@
 /** Steps run in order, once each. Late results need no promise. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Waiting } from '../platform/waiting.js';
+import type { ResultReceiver } from '../platform/callbacks.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { Step } from './step.js';
@@ -10,14 +10,14 @@ import { StepWalk } from './step-walk.js';
 class Stub implements Step<number> {
   readonly asked: AdmissionRequest[] = [];
   verdict: boolean | Error | undefined = true;
-  waiting: Waiting<number> | undefined;
+  waiting: ResultReceiver<number> | undefined;
 
   constructor(
     private readonly name: string,
     private readonly order: string[],
   ) {}
 
-  check(request: AdmissionRequest, waiting: Waiting<number>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: ResultReceiver<number>): boolean | undefined {
     this.order.push(this.name);
     this.asked.push(request);
     this.waiting = waiting;
@@ -108,14 +108,18 @@ describe('a step walk', () => {
     });
 
     it('continues with the late result before the callback returns', () => {
-      steps.key.waiting?.answered(1);
+      steps.key.waiting?.onResult(1);
       expect([order, admitted, refused]).toEqual([['route', 'key', 'scope', 'quota'], [request], []]);
     });
 
     it.each([
-      ['it concludes a no', (waiting?: Waiting<number>) => waiting?.answered(0), Problem],
-      ['it cannot conclude', (waiting?: Waiting<number>) => waiting?.answered(-1), Error],
-      ['there is nothing to conclude from', (waiting?: Waiting<number>) => waiting?.failed(new Error('none')), Error],
+      ['it concludes a no', (waiting?: ResultReceiver<number>) => waiting?.onResult(0), Problem],
+      ['it cannot conclude', (waiting?: ResultReceiver<number>) => waiting?.onResult(-1), Error],
+      [
+        'there is nothing to conclude from',
+        (waiting?: ResultReceiver<number>) => waiting?.onError(new Error('none')),
+        Error,
+      ],
     ])('refuses exactly once when %s', (_what, tell, type) => {
       tell(steps.key.waiting);
       expect([refused, admitted]).toEqual([[expect.any(type)], []]);
@@ -123,7 +127,7 @@ describe('a step walk', () => {
 
     it('refuses if the admitted handler throws, without throwing to the caller of the callback', () => {
       fault = new Error('a fault behind the steps');
-      expect(() => steps.key.waiting?.answered(1)).not.toThrow();
+      expect(() => steps.key.waiting?.onResult(1)).not.toThrow();
       expect([refused, admitted]).toEqual([[fault], [request]]);
     });
   });

@@ -2,7 +2,7 @@
  * Runs the admission steps of a request in order. For speed, a walk allocates one object per request, and no promise
  * for steps that return a result immediately or use a callback.
  */
-import type { Waiting } from '../platform/waiting.js';
+import type { ResultReceiver } from '../platform/callbacks.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { Step } from './step.js';
@@ -72,7 +72,7 @@ export class StepWalk<Request extends AdmissionRequest> {
 }
 
 /** Passage tracks the next step of a request, and passes late results of steps to the walk. */
-class Passage<Request extends AdmissionRequest> implements Waiting<unknown> {
+class Passage<Request extends AdmissionRequest> implements ResultReceiver<unknown> {
   /** Index of the next step. */
   next = 0;
 
@@ -81,11 +81,11 @@ class Passage<Request extends AdmissionRequest> implements Waiting<unknown> {
     readonly request: Request,
   ) {}
 
-  answered(late: unknown): void {
+  onResult(late: unknown): void {
     this.walk.answered(this, late);
   }
 
-  failed(error: unknown): void {
+  onError(error: unknown): void {
     this.walk.failed(this, error);
   }
 }

@@ -1,5 +1,5 @@
 /** Defines the interface of the admission steps. */
-import type { Waiting } from '../platform/waiting.js';
+import type { ResultReceiver } from '../platform/callbacks.js';
 import type { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { PreviewedRequest } from './previewed-request.js';
@@ -15,7 +15,7 @@ export interface Step<Late = unknown> {
    * @param waiting receives the late result for `conclude`, or an error, if `check` returns undefined.
    * @returns whether the request passes. Undefined if the result is not available yet.
    */
-  check(request: AdmissionRequest, waiting: Waiting<Late>): boolean | undefined;
+  check(request: AdmissionRequest, waiting: ResultReceiver<Late>): boolean | undefined;
   /** Completes the check with its late result. Returns whether the request passes. */
   conclude(request: AdmissionRequest, late: Late): boolean;
   /**

@@ -43,7 +43,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
   /** Serves a metadata document at its own URL and fetches it. */
   async function fetchOf(more: (url: string) => object): Promise<Response> {
     const url: string = await serve((_request, response) => response.end(JSON.stringify(more(url))));
-    return documents.fetch(url);
+    return documents.fetchDocument(url);
   }
 
   it('is reduced to the needed fields', async () => {
@@ -111,7 +111,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
       return String(await oauth.ask(new Browser(), asked));
     };
     const authorize = async () => oauth.approve(await ask(), await oauth.newAccount());
-    const fetchDocument = async () => (await documents.fetch(url)).json();
+    const fetchDocument = async () => (await documents.fetchDocument(url)).json();
 
     it.each<[string, RequestListener]>([
       ['is broken off', (message) => message.socket.destroy()],
@@ -121,7 +121,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
       await authorize();
       const up = response;
       response = away;
-      const kept = await documents.fetch(url);
+      const kept = await documents.fetchDocument(url);
       expect(kept.headers.get('cache-control')).toBe('max-age=60');
       expect(await kept.json()).toMatchObject({ client_id: url, redirect_uris: REDIRECTS, application_type: 'web' });
       served = { ...served, redirect_uris: ['https://app.example.com/other'] };
@@ -137,7 +137,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     ])('is no longer used if it is %s', async (_name, changed) => {
       await authorize();
       response = changed;
-      const outcome = await documents.fetch(url).then(
+      const outcome = await documents.fetchDocument(url).then(
         ({ status }) => status,
         () => 'refused',
       );
@@ -175,7 +175,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
       response.end('{}');
     });
     const url = await serve((_request, response) => response.writeHead(302, { location: target }).end());
-    expect((await documents.fetch(url)).status).toBe(302);
+    expect((await documents.fetchDocument(url)).status).toBe(302);
     expect(asked).toBe(0);
   });
 
@@ -183,7 +183,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     const startedMs = performance.now();
     const url = await serve((_request, response) => void response.writeHead(200).write('{'));
     // The part received before the timeout is not valid JSON.
-    await expect(documents.fetch(url)).rejects.toThrow('JSON');
+    await expect(documents.fetchDocument(url)).rejects.toThrow('JSON');
     expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
@@ -192,15 +192,15 @@ const REDIRECTS = ['https://app.example.com/callback'];
     let connections = 0;
     servers.at(-1)?.on('connection', () => (connections += 1));
     const { objects, clock } = oauth;
-    const byName = new ClientDocuments(objects, clock).fetch(url.href);
+    const byName = new ClientDocuments(objects, clock).fetchDocument(url.href);
     await expect(byName).rejects.toMatchObject({ reason: 'name_not_public' });
     const { resolve, tls } = local;
     url.hostname = 'client.trailgate.dev';
-    const byAddress = new ClientDocuments(objects, clock, { resolve, tls }).fetch(url.href);
+    const byAddress = new ClientDocuments(objects, clock, { resolve, tls }).fetchDocument(url.href);
     await expect(byAddress).rejects.toMatchObject({ reason: 'loopback' });
     expect(connections).toBe(0);
     url.hostname = 'localhost';
-    await documents.fetch(url.href).catch(() => undefined);
+    await documents.fetchDocument(url.href).catch(() => undefined);
     expect(connections).toBe(1);
   });
 });

@@ -27,7 +27,7 @@ export class ClientDocuments {
 
   /** @param overrides options that tests replace, because their servers run on this machine */
   constructor(
-    private readonly objects: Pick<OAuthObjects, 'find' | 'put' | 'keepUntil' | 'change'>,
+    private readonly objects: Pick<OAuthObjects, 'findPayload' | 'storeObject' | 'keepUntil' | 'replacePayload'>,
     private readonly clock: Clock,
     overrides: Partial<GuardedSendOptions> = {},
   ) {
@@ -41,10 +41,10 @@ export class ClientDocuments {
    * discard its tokens. Returns an empty `Response` for any status other than 200. Rejects if the fetch fails without a
    * stored document, or the document is invalid.
    */
-  async fetch(url: string): Promise<Response> {
+  async fetchDocument(url: string): Promise<Response> {
     const response = await this.get(url).catch((error: Error) => error);
     if (response instanceof Error || isOutage(response)) {
-      const stored = await this.objects.find(DOCUMENT, url);
+      const stored = await this.objects.findPayload(DOCUMENT, url);
       if (stored !== undefined) {
         return Response.json(stored.payload, { headers: { 'cache-control': `max-age=${KEPT_SECONDS}` } });
       }
@@ -56,19 +56,19 @@ export class ClientDocuments {
     const headers = cacheControl === undefined ? {} : { 'cache-control': cacheControl };
     const valid = validateDocument(url, toPlain(readJson(response.body)));
     // If the database rejects the write, the previously stored document remains.
-    await this.objects.change(DOCUMENT, url, valid).catch(() => false);
+    await this.objects.replacePayload(DOCUMENT, url, valid).catch(() => false);
     return Response.json(valid, { headers });
   }
 
   /** Stores the document of a client that requests access, for at least the lifetime of the authorization request. */
   async keep({ clientId, clientName, redirectUris }: Client): Promise<void> {
     const until = this.clock.now() + REQUEST_LIFETIME_MS;
-    if ((await this.objects.find(DOCUMENT, clientId)) !== undefined) {
+    if ((await this.objects.findPayload(DOCUMENT, clientId)) !== undefined) {
       await this.objects.keepUntil(DOCUMENT, clientId, until);
       return;
     }
     const properties = clientProperties(clientId, { client_name: clientName, redirect_uris: [...redirectUris] });
-    await this.objects.put(DOCUMENT, clientId, properties, until);
+    await this.objects.storeObject(DOCUMENT, clientId, properties, until);
   }
 
   private async get(url: string): Promise<GuardedResponse> {

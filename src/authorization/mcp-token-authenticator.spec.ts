@@ -9,7 +9,7 @@ import { CachedKey } from '../keys/cached-key.js';
 import { createAccessToken, createSecret } from '../keys/api-key-format.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import type { TokenAuthenticator } from '../keys/clients/token-authenticator.js';
-import { Promised } from '../platform/waiting.js';
+import { PromiseReceiver } from '../platform/callbacks.js';
 import type { Problem } from '../platform/problems/errors.js';
 import { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import { McpTokenAuthenticator } from './mcp-token-authenticator.js';
@@ -49,7 +49,7 @@ async function refusals(
       tokenAuthenticator,
       isFromUnknownProxy: false,
     } as unknown as AdmissionRequest;
-    const waiting = new Promised<CachedKey | Problem>();
+    const waiting = new PromiseReceiver<CachedKey | Problem>();
     if (step.check(request, waiting) === undefined) step.conclude(request, await waiting.promise);
     codes.push(request.refusal?.code);
   }

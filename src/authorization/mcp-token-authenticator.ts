@@ -31,18 +31,18 @@ export class McpTokenAuthenticator implements TokenAuthenticator {
    * Marks a request for this authenticator. Removes its `Authorization` field if the field has no access token, so that
    * the gateway accepts no API key at `/mcp`.
    */
-  enter(message: IncomingMessage): void {
+  prepareRequest(message: IncomingMessage): void {
     markForAuthenticator(this, message);
     const [, token = ''] = BEARER.exec(message.headers.authorization ?? '') ?? [];
     if (!isAccessToken(token)) delete message.headers.authorization;
   }
 
-  read(authorization: string | undefined): string | Problem {
+  readToken(authorization: string | undefined): string | Problem {
     const [, token = ''] = BEARER.exec(authorization ?? '') ?? [];
     return isAccessToken(token) ? token : this.reworded('missing_api_key');
   }
 
-  refusal(problem: Problem): Problem {
+  toTokenProblem(problem: Problem): Problem {
     return problem.status === 401 ? this.reworded(problem.code) : problem;
   }
 

@@ -17,11 +17,11 @@ import { ListenerCertificate } from '../config/source/listener-certificate.js';
 import { boundNetworks } from '../keys/clients/bound-networks.js';
 import { trustsOf } from '../keys/clients/client-address.js';
 import { resumeUrlAt } from './clients/authorization-requests.js';
-import { originOf, type ObjectOrigin } from './clients/object-room.js';
+import { originOf, type ObjectOrigin } from './clients/object-limits.js';
 import { openOAuth, type OAuthDomain } from './clients/open-oauth.js';
 import type { ThrottleWindows } from '../quota/throttle-windows.js';
 import type { Clock } from '../platform/clock.js';
-import { announce, listenBare } from '../platform/listen.js';
+import { logListener, listenBare } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import { ServerEnd } from '../platform/server-end.js';
 
@@ -121,16 +121,16 @@ export async function startOAuthServer(
   const serverEnd = new ServerEnd(server);
   const stopWatching = watch(server, MAX_CONNECTIONS);
   boundNetworks(server, MAX_OF_NETWORK, (from) => trusts?.(from) === true || isTrustedNetwork?.(from) === true);
-  const stopFollowing = secure && certificate.follow(secure);
+  const stopFollowing = secure && certificate.watchServer(secure);
   const scheme = tls === undefined ? 'http' : 'https';
   const { url } = await listenBare(server, 'oauth', { host, port }, scheme, isShared);
   const end = async (): Promise<void> => {
     stopFollowing?.();
     stopWatching();
-    await serverEnd.during(() => closeServer(server, drainMs()));
+    await serverEnd.closeServer(() => closeServer(server, drainMs()));
   };
   shutdown.add('close authorization server', end, () => drainMs() + PHASE_MARGIN_MS);
-  announce('oauth', url, log);
+  logListener('oauth', url, log);
 }
 
 /** Closes the server. After `drainMs`, closes the connections with unfinished responses. */

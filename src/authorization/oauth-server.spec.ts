@@ -82,7 +82,7 @@ describe('pending authorization requests', () => {
     const scope = `customers:read ${'x'.repeat(5_000)}`;
     const more = { scope, nonce: 'n'.repeat(2_000), login_hint: 'h'.repeat(2_000), claims: '{}' };
     const id = String(await oauth.ask(new Browser(), oauth.authorizeUrl(clientId, challenge, more)));
-    const kept = JSON.stringify(await oauth.objects.find('Interaction', id));
+    const kept = JSON.stringify(await oauth.objects.findPayload('Interaction', id));
     expect(kept).toContain('"scope":"customers:read"');
     expect(kept.length).toBeLessThan(1_000);
   });

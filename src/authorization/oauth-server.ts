@@ -11,7 +11,7 @@ import { Readable } from 'node:stream';
 import { DatabaseUnavailable } from '../stores/database/database-errors.js';
 import { clientAddress, type Trusts } from '../keys/clients/client-address.js';
 import type { AuthorizationRequests } from './clients/authorization-requests.js';
-import type { ObjectOrigin } from './clients/object-room.js';
+import type { ObjectOrigin } from './clients/object-limits.js';
 import type { Logger } from '../platform/log.js';
 import type { McpTokenAuthenticator } from './mcp-token-authenticator.js';
 import { metadataAt, REGISTRATION_PATH, RESOURCE_PATH, ROUTES, type MetadataParts } from './metadata.js';
@@ -86,7 +86,7 @@ export class OAuthServer {
     const path = (message.url ?? '').split('?', 1)[0] ?? '';
     if (path === RESOURCE_PATH) {
       const { authenticator, toGateway } = this.parts;
-      authenticator.enter(message);
+      authenticator.prepareRequest(message);
       toGateway(message, response);
       return;
     }
@@ -142,7 +142,8 @@ export class OAuthServer {
 
   /**
    * Serves the token endpoint. All clients of a network share the limit `oauthTokens`. Each known client also has its
-   * own, lower limit, so that one client cannot use up the limit of another. The client ID is in the body, so this method reads the body before the library does.
+   * own, lower limit, so that one client cannot use up the limit of another. The client ID is in the body, so this
+   * method reads the body before the library does.
    */
   private async serveToken(message: IncomingMessage, response: ServerResponse, address: string): Promise<void> {
     const { serve, throttle, requests } = this.parts;

@@ -9,7 +9,7 @@ import { DatabaseUnavailable } from '../stores/database/database-errors.js';
 import { createAccessToken, hashSecret } from '../keys/api-key-format.js';
 import { REQUEST_LIFETIME_MS, SUBJECT, TICKET, type AuthorizationRequests } from './clients/authorization-requests.js';
 import type { ClientKeys } from './clients/client-keys.js';
-import type { ObjectOrigin } from './clients/object-room.js';
+import type { ObjectOrigin } from './clients/object-limits.js';
 import type { OAuthObjects, StoredPayload } from './clients/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
@@ -42,7 +42,7 @@ export interface ProviderParts {
   readonly keys: ClientKeys;
   readonly clock: Clock;
   readonly requests: AuthorizationRequests;
-  readonly documents: Pick<ClientDocuments, 'fetch' | 'keep'>;
+  readonly documents: Pick<ClientDocuments, 'fetchDocument' | 'keep'>;
   /** Returns every scope that an operation requires. */
   readonly scopes: () => readonly string[];
   /** Returns the URL of the panel's page for a request, given the request's ID. */
@@ -126,7 +126,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
     expiresWithSession: async () => false,
     revokeGrantPolicy: () => true,
     clientBasedCORS: () => true,
-    fetch: (url: string | URL) => parts.documents.fetch(String(url)),
+    fetch: (url: string | URL) => parts.documents.fetchDocument(String(url)),
     renderError: showError,
     ttl: {
       AccessToken: () => Math.floor(tokenLifetimeMs / 1_000),

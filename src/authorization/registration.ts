@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { CLIENT } from './clients/authorization-requests.js';
-import type { ObjectOrigin, ObjectLimits } from './clients/object-room.js';
+import type { ObjectOrigin, ObjectLimits } from './clients/object-limits.js';
 import type { OAuthObjects } from './clients/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import { clientMetadata, clientProperties } from './client-metadata.js';
@@ -37,7 +37,7 @@ export class Registration {
     private readonly clock: Clock,
     mostUnused: number = MAX_CLIENTS,
   ) {
-    this.room = objects.room({
+    this.room = objects.limitsFor({
       kind: CLIENT,
       beside: [],
       lifetimeMs: UNUSED_LIFETIME_MS,
@@ -61,11 +61,11 @@ export class Registration {
     }
     const id = randomUUID();
     const now = this.clock.now();
-    await this.room.make(origin);
+    await this.room.makeRoom(origin);
     // The client becomes a public client with PKCE, even if its metadata requested client authentication. The response
     // shows the registered properties (RFC 7591 section 3.2.1).
     const properties = clientProperties(id, parsed.data);
-    await this.objects.put(CLIENT, id, properties, now + UNUSED_LIFETIME_MS, { origin });
+    await this.objects.storeObject(CLIENT, id, properties, now + UNUSED_LIFETIME_MS, { origin });
     return { status: 201, body: { ...properties, client_id_issued_at: Math.floor(now / 1_000) } };
   }
 }

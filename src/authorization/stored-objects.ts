@@ -70,11 +70,11 @@ class Objects implements Adapter {
       return this.parts.writes.addRefresh({ kind, id, payload: kept, expiresAtMs: expiresAt, keyId });
     }
     if (this.kind === INTERACTION) return this.parts.openRequest(id, kept, expiresAt);
-    await this.parts.objects.put(this.kind, id, kept, expiresAt, { keyId });
+    await this.parts.objects.storeObject(this.kind, id, kept, expiresAt, { keyId });
   }
 
   async find(id: string): Promise<StoredPayload | undefined> {
-    const found = await this.parts.objects.find(this.kind, id);
+    const found = await this.parts.objects.findPayload(this.kind, id);
     if (found === undefined) return undefined;
     const { payload, consumedAt } = found;
     if (this.kind === CLIENT) return payload;
@@ -94,7 +94,7 @@ class Objects implements Adapter {
   }
 
   destroy(id: string): Promise<void> {
-    return this.parts.objects.forget(this.kind, id);
+    return this.parts.objects.deleteObject(this.kind, id);
   }
 
   revokeByGrantId(keyId: string): Promise<void> {

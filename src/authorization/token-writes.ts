@@ -82,12 +82,14 @@ export class TokenWrites {
     if (refresh === undefined || access === undefined) return;
     const { keys, objects, clock, usedTwice, tooMany } = this.parts;
     const write = async (trx: Kysely<Tables>): Promise<void> => {
-      const within = objects.within(trx);
-      if (!(await within.consume(used.kind, used.id))) {
-        const found = await within.find(used.kind, used.id);
+      const within = objects.inTransaction(trx);
+      if (!(await within.markUsed(used.kind, used.id))) {
+        const found = await within.findPayload(used.kind, used.id);
         if (found === undefined || isUsedUp(used.kind, found, clock)) throw usedTwice();
       }
-      await within.put(refresh.kind, refresh.id, refresh.payload, refresh.expiresAtMs, { keyId: refresh.keyId });
+      await within.storeObject(refresh.kind, refresh.id, refresh.payload, refresh.expiresAtMs, {
+        keyId: refresh.keyId,
+      });
     };
     await keys.addToken(access.keyId, access.token, access.expiresAtMs, write).catch((error: unknown) => {
       throw error instanceof TooManyTokens ? tooMany(error.retryAfterMs) : error;

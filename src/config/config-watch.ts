@@ -22,7 +22,7 @@ export class ConfigWatch {
     const types = Array.isArray(file.events) ? [] : Object.values(file.events);
     for (const { schema, example } of types) documents.push(...[schema, example].filter((each) => each !== undefined));
     const files = [path, ...documents.map((document) => resolve(dirname(path), document)), ...more];
-    void this.files.follow([...new Set(files)], readSinceMs);
+    void this.files.watchFiles([...new Set(files)], readSinceMs);
   }
 
   stop(): void {

@@ -26,7 +26,7 @@ export type RecordTime = () => RawBuilder<number>;
  */
 export function recordTime(kind: DatabaseHandle['kind'], aheadMs: number): RecordTime {
   if (kind === 'postgres') return () => sql`(extract(epoch from statement_timestamp()) * 1000)::bigint`;
-  return () => instant(Math.floor(machineMs() + aheadMs));
+  return () => bigintLiteral(Math.floor(machineMs() + aheadMs));
 }
 
 /** Returns how many ms a clock is ahead of the monotonic clock of the machine. */
@@ -40,7 +40,7 @@ function machineMs(): number {
 }
 
 /** Returns the SQL expression for a fixed time or duration in ms. */
-export function instant(ms: number): RawBuilder<number> {
+export function bigintLiteral(ms: number): RawBuilder<number> {
   return sql`cast(${ms} as bigint)`;
 }
 
@@ -210,7 +210,7 @@ export class DatabaseRecords implements RecordStore {
 
   /** Returns the SQL expression for the time `ms` milliseconds from now. */
   private after(ms: number): RawBuilder<number> {
-    return sql`${this.now()} + ${instant(ms)}`;
+    return sql`${this.now()} + ${bigintLiteral(ms)}`;
   }
 }
 

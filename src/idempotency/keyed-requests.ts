@@ -12,10 +12,17 @@ import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import type { ReadsGauges } from '../platform/collect-metrics.js';
-import { FreeRequests } from './free-requests.js';
+import { FreeRequestThrottle } from './free-request-throttle.js';
 import { KeyClaim, Replay, type ClaimOwner, type Keyed } from './key-claim.js';
 import type { ClaimTerms, Claimed, StoredResponse, Outcome, RecordName, RecordStore } from './record.js';
-import { inProgress, MISMATCH, notStored, OUTCOME_UNKNOWN, tooManyRetries, unavailable } from './refusals.js';
+import {
+  inProgress,
+  MISMATCH,
+  notStored,
+  OUTCOME_UNKNOWN,
+  tooManyRetries,
+  idempotencyUnavailable,
+} from './refusals.js';
 import { StorageBudget } from './storage-budget.js';
 import type { Problem } from '../platform/problems/errors.js';
 import { PendingOutcomes } from './pending-outcomes.js';
@@ -40,7 +47,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
   private readonly openClaims = new Map<ClaimTerms, number>();
   private readonly writes = new Set<Promise<void>>();
   private readonly pending: PendingOutcomes;
-  private readonly freeRequests: FreeRequests;
+  private readonly freeRequests: FreeRequestThrottle;
   private readonly budget: StorageBudget;
   private readonly breaker: Breaker;
   private readonly timer: NodeJS.Timeout;
@@ -51,7 +58,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     private readonly log: Logger,
   ) {
     this.pending = new PendingOutcomes(store);
-    this.freeRequests = new FreeRequests(clock);
+    this.freeRequests = new FreeRequestThrottle(clock);
     this.budget = new StorageBudget(clock);
     this.breaker = new Breaker(clock);
     this.timer = setInterval(() => void this.extend(), EXTENSION_INTERVAL_MS).unref();
@@ -67,19 +74,19 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     if (waitMs > 0) return count('throttled', tooManyRetries(waitMs));
     const { breaker } = this;
     const isFull = this.openClaims.size >= MAX_CLAIMS || this.store.room === 'none';
-    if (isFull || !breaker.allows()) return count('unavailable', unavailable(breaker.waitMs));
+    if (isFull || !breaker.allowsCall()) return count('unavailable', idempotencyUnavailable(breaker.waitMs));
     const owner = randomBytes(OWNER_BYTES).toString('base64url');
     const terms: ClaimTerms = { name, accountId, fingerprint, owner, leaseMs: LEASE_MS, retentionMs };
     try {
       const claimed = await within(CLAIM_TIMEOUT_MS, this.store.claim(terms));
-      if (breaker.succeeded())
+      if (breaker.recordSuccess())
         this.log.info({ event: 'idempotency_store_back' }, 'Idempotency keys are looked up again');
       return this.resultOf(claimed, terms);
     } catch (error) {
       this.recordFailure(error);
       // The store may have made the claim, or may still make it later.
       this.pending.addDoubtful(terms);
-      return count('unavailable', unavailable(breaker.waitMs, error));
+      return count('unavailable', idempotencyUnavailable(breaker.waitMs, error));
     }
   }
 
@@ -133,7 +140,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
   private dropUnstorable({ accountId }: ClaimTerms, outcome: Outcome): Outcome {
     if (outcome.kind === 'unknown' || outcome.response === undefined) return outcome;
     const { lines, body } = outcome.response;
-    const fits = this.store.room === 'plenty' && this.budget.spend(accountId, lines.length + body.length);
+    const fits = this.store.room === 'plenty' && this.budget.spendBytes(accountId, lines.length + body.length);
     return fits ? outcome : { ...outcome, response: undefined };
   }
 
@@ -142,7 +149,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
       return await within(CLAIM_TIMEOUT_MS, this.store.read(name));
     } catch (error) {
       this.recordFailure(error);
-      throw count('unavailable', unavailable(this.breaker.waitMs, error));
+      throw count('unavailable', idempotencyUnavailable(this.breaker.waitMs, error));
     }
   }
 
@@ -192,7 +199,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
 
   /** Records a failure of the store. Logs the failure only if it opens the circuit breaker. */
   private recordFailure(cause: unknown): void {
-    if (!this.breaker.failed()) return;
+    if (!this.breaker.recordFailure()) return;
     this.log.warn(
       { event: 'idempotency_store_lost', err: cause },
       'The idempotency store is unavailable: requests with an Idempotency-Key are refused',

@@ -47,7 +47,7 @@ export function notStored(status: number): Problem {
  * @param waitMs time in ms after which the client should retry.
  * @param cause error of the store, for the log.
  */
-export function unavailable(waitMs: number, cause?: unknown): Problem {
+export function idempotencyUnavailable(waitMs: number, cause?: unknown): Problem {
   return new Problem('idempotency_unavailable', {
     detail: 'Idempotency keys cannot be looked up right now, so the request was not carried out. Try again.',
     isPlain: true,

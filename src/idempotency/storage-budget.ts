@@ -25,7 +25,7 @@ export class StorageBudget {
    * Counts the bytes of a response if the budget of the account allows them. Otherwise counts nothing and returns
    * false.
    */
-  spend(accountId: string, bytes: number): boolean {
+  spendBytes(accountId: string, bytes: number): boolean {
     let window = this.windows.get(accountId);
     if (window === undefined) this.windows.set(accountId, (window = new SlidingWindow()));
     window.slideTo(Math.floor(this.clock.now() / BUCKET_MS));

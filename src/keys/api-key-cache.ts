@@ -124,10 +124,10 @@ export class ApiKeyCache {
    * has ended with its month, or if the plans have changed. Does not read the database.
    */
   private findCached(hash: string): CachedKey | undefined {
-    const key = this.known.use(hash);
+    const key = this.known.findAndMarkUsed(hash);
     if (key === undefined) return undefined;
     const isCurrent = key.limitsUntilMs === undefined || this.clock.now() < key.limitsUntilMs;
-    if (isCurrent && key.follows(this.factory.rules)) return key;
+    if (isCurrent && key.wasBuiltWith(this.factory.rules)) return key;
     const renewed = this.factory.build(key.record, key.checkedAtMs, key, this.clock.now());
     renewed.recheckFailed = key.recheckFailed;
     renewed.useNotedAtMs = key.useNotedAtMs;
@@ -171,7 +171,7 @@ export class ApiKeyCache {
   private load(hash: string): Promise<CachedKey | undefined> {
     const pending = this.waiting.get(hash);
     if (pending !== undefined) return pending.promise;
-    if (this.waiting.size >= MAX_WAITING) return Promise.reject(unavailable());
+    if (this.waiting.size >= MAX_WAITING) return Promise.reject(keyLookupUnavailable());
     this.misses.inc();
     const waiting = Promise.withResolvers<CachedKey | undefined>();
     this.waiting.set(hash, waiting);
@@ -193,7 +193,7 @@ export class ApiKeyCache {
       } catch (error) {
         this.staleness.isDatabaseUnavailable = true;
         for (const hash of hashes) {
-          this.waiting.get(hash)?.reject(unavailable(error));
+          this.waiting.get(hash)?.reject(keyLookupUnavailable(error));
           this.waiting.delete(hash);
         }
       }
@@ -227,7 +227,7 @@ export class ApiKeyCache {
       waiting?.resolve(undefined);
       return;
     }
-    const compact = this.compactor.compactRecord(record, this.known.account(record.accountId));
+    const compact = this.compactor.compactRecord(record, this.known.accountPartOf(record.accountId));
     const key = this.factory.build(compact, beganMs, this.known.get(hash));
     if (current) this.known.set(key);
     waiting?.resolve(key);
@@ -244,7 +244,7 @@ export class ApiKeyCache {
 }
 
 /** Creates the 503 for a key that could not be looked up. */
-export function unavailable(cause?: unknown): Problem {
+export function keyLookupUnavailable(cause?: unknown): Problem {
   return new Problem('authentication_unavailable', {
     detail: 'The API key could not be checked. This says nothing about the key; try again shortly.',
     headers: retryFields(0),

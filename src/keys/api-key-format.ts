@@ -19,7 +19,7 @@ export type ApiKeyEnvironment = 'live' | 'test';
 /**
  * Returns the checksum of the random characters: their CRC-32 (IEEE) in base62, left-padded with `0` to six characters.
  */
-export function checksum(random: string): string {
+export function keyChecksum(random: string): string {
   let value = crc32(random);
   let text = '';
   while (value > 0) {
@@ -32,7 +32,7 @@ export function checksum(random: string): string {
 /** Creates a secret with 178 bits of entropy. */
 export function createSecret(environment: ApiKeyEnvironment): string {
   const random = randomBase62(RANDOM_LENGTH);
-  return `tg_${environment}_${random}${checksum(random)}`;
+  return `tg_${environment}_${random}${keyChecksum(random)}`;
 }
 
 /**
@@ -174,7 +174,7 @@ export const ACCESS_TOKEN_HINT = `${ACCESS_TOKEN_PREFIX}…`;
 /** Creates an access token with 178 bits of entropy. */
 export function createAccessToken(): string {
   const random = randomBase62(RANDOM_LENGTH);
-  return `${ACCESS_TOKEN_PREFIX}${random}${checksum(random)}`;
+  return `${ACCESS_TOKEN_PREFIX}${random}${keyChecksum(random)}`;
 }
 
 /** Reports whether a text has the format and checksum of an access token. */

@@ -66,5 +66,5 @@ export interface InvalidationBus {
   /** Returns the time since which no message was missed, in ms since the epoch. Null while the bus is down. */
   connectedSince(): number | null;
   /** Returns up to which time all changes have been received. */
-  heard(): Heard;
+  lastReceived(): Heard;
 }

@@ -86,7 +86,7 @@ describe('a grant', () => {
     publish: async () => {},
     subscribe: () => {},
     connectedSince: () => 0,
-    heard: () => ({ untilMs: Infinity, gapFromMs: null }),
+    lastReceived: () => ({ untilMs: Infinity, gapFromMs: null }),
   };
 
   it("ends at midnight in the account's time zone, even while the database is unavailable", async () => {

@@ -68,7 +68,7 @@ export class CachedKey extends CompactRecord {
   }
 
   /** Reports whether the key was built with these rules. If not, the key must be built again. */
-  follows(rules: KeyRules): boolean {
+  wasBuiltWith(rules: KeyRules): boolean {
     return this.scopeSet.owner === rules.scopeSets;
   }
 
@@ -130,7 +130,7 @@ export class CachedKeyFactory {
     const { label, endMs } = calendarOf(record.timeZone, record.billingDay).at(nowMs);
     return new CachedKey(
       CompactRecord.from(record),
-      this.currentRules.scopeSets.of(record.scopes),
+      this.currentRules.scopeSets.getOrCreate(record.scopes),
       this.subject(record, label, previous),
       checkedAtMs,
       {

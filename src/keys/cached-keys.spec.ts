@@ -25,7 +25,7 @@ describe('known keys', () => {
         const keys = new CachedKeys(MOST);
         const ever = new Map<string, CachedKey>();
         for (const { do: what, hash: name, account } of steps) {
-          if (what === 'use') keys.use(name);
+          if (what === 'use') keys.findAndMarkUsed(name);
           if (what === 'delete') keys.delete(name);
           if (what === 'delete') ever.delete(name);
           if (what !== 'set') continue;
@@ -51,13 +51,13 @@ describe('known keys', () => {
   it('are evicted if they were not used since the last eviction, oldest first', () => {
     const keys = new CachedKeys(3);
     for (const name of ['a', 'b', 'c']) keys.set(key(name, 'acc'));
-    keys.use('a');
+    keys.findAndMarkUsed('a');
     const known = (): string => ['a', 'b', 'c', 'd', 'e', 'f'].filter((name) => keys.get(name) !== undefined).join('');
     keys.set(key('d', 'acc'));
     expect(known()).toBe('acd');
     keys.set(key('e', 'acc'));
     expect(known()).toBe('ade');
-    for (const name of ['a', 'd', 'e']) keys.use(name);
+    for (const name of ['a', 'd', 'e']) keys.findAndMarkUsed(name);
     keys.set(key('f', 'acc'));
     expect(known()).toHaveLength(3);
     expect(known()).toContain('f');
@@ -67,6 +67,6 @@ describe('known keys', () => {
     const keys = new CachedKeys(MOST);
     for (const name of ['a', 'b', 'c']) keys.set(key(name, 'acc'));
     for (const { record } of keys.ofAccount('acc')) keys.delete(record.hash);
-    expect([keys.size, keys.ofAccount('acc'), keys.account('acc')]).toEqual([0, [], undefined]);
+    expect([keys.size, keys.ofAccount('acc'), keys.accountPartOf('acc')]).toEqual([0, [], undefined]);
   });
 });

@@ -26,7 +26,7 @@ export class CachedKeys {
   }
 
   /** Returns the key with a hash and marks the key as used. Runs on the request path. */
-  use(hash: string): CachedKey | undefined {
+  findAndMarkUsed(hash: string): CachedKey | undefined {
     const key = this.keys.get(hash);
     if (key !== undefined && !key.wasUsed) key.wasUsed = true;
     return key;
@@ -58,7 +58,7 @@ export class CachedKeys {
   }
 
   /** Returns the account data of the cached keys of an account. Undefined if no key of the account is cached. */
-  account(accountId: string): AccountPart | undefined {
+  accountPartOf(accountId: string): AccountPart | undefined {
     const record = this.accounts.get(accountId)?.record;
     return record instanceof CompactRecord ? record.account : undefined;
   }

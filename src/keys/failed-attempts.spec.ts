@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 function fail(address: string, times = 1, isShared = false): void {
-  for (let time = 0; time < times; time++) attempts.record(address, isShared);
+  for (let time = 0; time < times; time++) attempts.recordAttempt(address, isShared);
 }
 
 /** Returns the seconds of `Retry-After`, or 0 if the address is not throttled. */

@@ -109,7 +109,7 @@ export class FailedAttempts {
    * Counts a failed attempt, see `isFailedAttempt`.
    * @param isShared whether the address is that of an unknown proxy. Attempts from such an address are not counted.
    */
-  record(address: string, isShared: boolean): void {
+  recordAttempt(address: string, isShared: boolean): void {
     if (this.perMinute === 0) return;
     if (isShared) {
       this.warnOfProxy(address);

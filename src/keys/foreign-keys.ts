@@ -3,7 +3,7 @@
  * one, such secrets are refused without a lookup, like any text without a valid checksum.
  */
 import type { Clock } from '../platform/clock.js';
-import { unavailable } from './api-key-cache.js';
+import { keyLookupUnavailable } from './api-key-cache.js';
 import type { InvalidationBus } from './api-key.js';
 
 /** How long a result of the database is cached, in ms: if there are foreign secrets, and if there are none. */
@@ -53,7 +53,7 @@ export class ForeignKeys {
       this.exist = exist;
       return exist;
     } catch (error) {
-      if (this.exist === undefined) throw unavailable(error);
+      if (this.exist === undefined) throw keyLookupUnavailable(error);
       return this.exist;
     }
   }

@@ -17,7 +17,7 @@ class Bus implements InvalidationBus {
   connectedSince(): number | null {
     return this.since;
   }
-  heard(): Heard {
+  lastReceived(): Heard {
     return { untilMs: this.untilMs, gapFromMs: this.gapFromMs };
   }
   answered(nowMs: number): void {

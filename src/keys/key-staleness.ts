@@ -27,7 +27,7 @@ export class KeyStaleness {
   get mostMs(): number {
     const now = this.clock.now();
     const since = this.bus.connectedSince();
-    const { untilMs, gapFromMs } = this.bus.heard();
+    const { untilMs, gapFromMs } = this.bus.lastReceived();
     const unheardMs = Math.max(0, now - Math.max(untilMs, this.startedMs));
     if (since === null) return Math.min(this.trustedMs, unheardMs);
     // Keys that were read before the gap are trusted for at most `trustedMs`.

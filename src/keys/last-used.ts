@@ -74,7 +74,7 @@ export class LastUsed {
    */
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    this.pace.hurry();
+    this.pace.skipPauses();
     await this.flushing;
     await this.flush(0);
   }
@@ -94,7 +94,7 @@ export class LastUsed {
         const batch = [...take(left.values(), size)];
         await this.sink.touchLastUsed(batch);
         for (const { hash } of batch) left.delete(hash);
-        if (left.size > 0) await pace.reach(1 - left.size / total);
+        if (left.size > 0) await pace.waitUntilShare(1 - left.size / total);
       }
     } catch (error) {
       for (const [hash, use] of left) if (!this.waiting.has(hash)) this.waiting.set(hash, use);

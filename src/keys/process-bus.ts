@@ -22,7 +22,7 @@ export class ProcessBus implements InvalidationBus {
     return this.isAlone ? 0 : null;
   }
 
-  heard(): Heard {
+  lastReceived(): Heard {
     return { untilMs: this.isAlone ? Infinity : -Infinity, gapFromMs: null };
   }
 }

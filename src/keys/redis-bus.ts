@@ -89,7 +89,7 @@ export class RedisBus implements InvalidationBus {
     return this.hearsAll ? this.connectedSinceMs : null;
   }
 
-  heard(): Heard {
+  lastReceived(): Heard {
     return this.hearsAll
       ? { untilMs: this.heardUntilMs, gapFromMs: this.gapFromMs }
       : { untilMs: -Infinity, gapFromMs: null };

@@ -41,7 +41,7 @@ describe('scopes', () => {
 
 describe('a set of scopes', () => {
   it('returns the same result for repeated checks', () => {
-    const set = new ScopeSets().of(['customers:read']);
+    const set = new ScopeSets().getOrCreate(['customers:read']);
     const [read, write] = [operation(0, 'customers:read'), operation(7, 'customers:write')];
     for (let round = 0; round < 3; round++) {
       expect(set.allows(read)).toBe(true);
@@ -50,24 +50,24 @@ describe('a set of scopes', () => {
   });
 
   it('needs every scope of an operation', () => {
-    const set = new ScopeSets().of(['customers:read', 'tours:*']);
+    const set = new ScopeSets().getOrCreate(['customers:read', 'tours:*']);
     expect(set.allows(operation(0, 'customers:read', 'tours:write'))).toBe(true);
     expect(set.allows(operation(1, 'customers:read', 'files:read'))).toBe(false);
   });
 
   it('is shared by keys with the same scopes in any order, and by no others', () => {
     const sets = new ScopeSets();
-    expect(sets.of(['b:read', 'a:read'])).toBe(sets.of(['a:read', 'b:read']));
-    expect(sets.of(['a:read'])).not.toBe(sets.of(['a:read', 'b:read']));
-    expect(sets.of(['b:read', 'a:read']).text).toBe('a:read b:read');
+    expect(sets.getOrCreate(['b:read', 'a:read'])).toBe(sets.getOrCreate(['a:read', 'b:read']));
+    expect(sets.getOrCreate(['a:read'])).not.toBe(sets.getOrCreate(['a:read', 'b:read']));
+    expect(sets.getOrCreate(['b:read', 'a:read']).text).toBe('a:read b:read');
   });
 
   it('is correct after the bounded table was cleared', () => {
     const sets = new ScopeSets();
-    const first = sets.of(['a:read']);
-    for (let index = 0; index < 10_001; index++) sets.of([`r${index}:read`]);
-    expect(sets.of(['a:read'])).not.toBe(first);
-    expect(sets.of(['a:read']).allows(operation(0, 'a:read'))).toBe(true);
-    expect(sets.of(['a:read']).allows(operation(1, 'r1:read'))).toBe(false);
+    const first = sets.getOrCreate(['a:read']);
+    for (let index = 0; index < 10_001; index++) sets.getOrCreate([`r${index}:read`]);
+    expect(sets.getOrCreate(['a:read'])).not.toBe(first);
+    expect(sets.getOrCreate(['a:read']).allows(operation(0, 'a:read'))).toBe(true);
+    expect(sets.getOrCreate(['a:read']).allows(operation(1, 'r1:read'))).toBe(false);
   });
 });

@@ -41,7 +41,7 @@ export class ScopeSet {
 export class ScopeSets {
   private readonly sets = new InternTable<ScopeSet>();
 
-  of(scopes: readonly string[]): ScopeSet {
+  getOrCreate(scopes: readonly string[]): ScopeSet {
     const text = scopes.toSorted().join(' ');
     return this.sets.get(text) ?? this.sets.keep(text, new ScopeSet(scopes, text, this));
   }

@@ -24,14 +24,14 @@ export interface MethodCall {
    * @param members members of the result, as JSON without braces
    * @param resultType type of the result for modern clients (2026-07-28, Multi round-trip requests); default `complete`
    */
-  respond(members: string, resultType?: ResultType): void;
+  respondWithResult(members: string, resultType?: ResultType): void;
   /** Responds with a JSON-RPC error. */
-  fail(error: RpcError): void;
+  respondWithError(error: RpcError): void;
   /**
    * Responds with an HTTP problem.
    * @param reason a `Problem`, or a thrown error
    */
-  refuse(reason: unknown): void;
+  respondWithProblem(reason: unknown): void;
   /**
    * Counts a call that uses no quota, and adds the limit fields to the response. Resolves to the problem if the rate
    * limit refuses the call or the counters are unavailable. Never rejects.
@@ -39,7 +39,7 @@ export interface MethodCall {
   countFree(): Promise<Problem | undefined>;
 }
 
-/** Method serves the requests for one method of the protocol. It has either `result` or `serve`. */
+/** Method serves the requests for one method of the protocol. It has either `computeResult` or `serve`. */
 export interface Method {
   readonly name: string;
   /** Protocol era that has this method. Undefined if both eras have it. */
@@ -50,7 +50,7 @@ export interface Method {
    * Returns the members of the result as JSON without braces, for methods that use no quota. The caller counts the call
    * and sends the response. May reject with a problem.
    */
-  result?(call: MethodCall): string | RpcError | Promise<string | RpcError>;
+  computeResult?(call: MethodCall): string | RpcError | Promise<string | RpcError>;
   /** Serves a request for any other method. The method itself counts the call and responds. Never throws. */
   serve?(call: MethodCall): void;
 }

@@ -19,7 +19,7 @@ import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import { deleteAccountInRedis } from '../stores/redis/delete-account.js';
 import { deleteMentions } from './account-mentions.js';
-import type { Forgetting } from './forgetting.js';
+import type { MemberErasure } from './member-erasure.js';
 
 const SYSTEM: ChangeContext = { actor: 'system', ip: '', requestId: '' };
 /**
@@ -56,7 +56,7 @@ export interface AccountDeletionParts {
   /** Notifies all nodes that the account's keys no longer work. */
   readonly bus: InvalidationBus;
   readonly signal: WorkSignal;
-  readonly forgetting: Forgetting;
+  readonly erasure: MemberErasure;
   /** URL of Redis. Undefined if the installation has no Redis. */
   readonly redisUrl: string | undefined;
   /**
@@ -81,7 +81,7 @@ export class AccountDeletion {
     const added = await database.db.transaction().execute((trx) => this.begin(trx, id, name, context));
     await bus.publish({ type: 'account', accountId: id });
     countOwnEvents(added.events.size);
-    signal.tell(added.endpointIds);
+    signal.signalEndpoints(added.endpointIds);
     try {
       await this.erase(id);
     } catch (error) {
@@ -207,7 +207,7 @@ export class AccountDeletion {
    * keep a member of both accounts.
    */
   private async eraseMembers(id: string): Promise<void> {
-    const { database, forgetting } = this.parts;
+    const { database, erasure } = this.parts;
     // Someone may have joined as an owner since the deletion began.
     await database.db.updateTable('account_member').set({ role: 'viewer' }).where('account_id', '=', id).execute();
     const members = await database.db
@@ -226,7 +226,7 @@ export class AccountDeletion {
       .where('account_member.account_id', '=', id)
       .execute();
     for (const { id: memberId, is_operator: isOperator, is_elsewhere: isElsewhere } of members) {
-      if (isOperator === 0 && !isElsewhere) await forgetting.forget(memberId, SYSTEM);
+      if (isOperator === 0 && !isElsewhere) await erasure.eraseMember(memberId, SYSTEM);
       const membership = database.db.deleteFrom('account_member').where('account_id', '=', id);
       await membership.where('member_id', '=', memberId).execute();
     }

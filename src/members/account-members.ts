@@ -66,7 +66,7 @@ export class AccountMembers {
    * Changes a member's role and ends the credentials that the new role may not create.
    * @throws Problem `resource_not_found`, `forbidden`, `last_owner`; `precondition_failed` for a stale version
    */
-  async change(
+  async changeRole(
     accountId: string,
     memberId: string,
     role: Role,
@@ -99,7 +99,7 @@ export class AccountMembers {
    * other memberships.
    * @throws Problem `resource_not_found`, `forbidden`, `last_owner`; `precondition_failed` for a stale version
    */
-  async remove(
+  async removeMember(
     accountId: string,
     memberId: string,
     giver: CallerAccess,
@@ -119,7 +119,7 @@ export class AccountMembers {
    * particular role.
    * @throws Problem `resource_not_found`, `last_owner`
    */
-  async leave(accountId: string, memberId: string, context: ChangeContext): Promise<MemberCredentials> {
+  async leaveAccount(accountId: string, memberId: string, context: ChangeContext): Promise<MemberCredentials> {
     return this.access.run(async (access) => {
       const { member } = await this.lock(access.trx, accountId, memberId);
       return this.removeMembership(access, member, 'member.left', 'creator_left', context);
@@ -130,7 +130,7 @@ export class AccountMembers {
    * Reads which credentials would end, and which resources would remain, if the member were removed. Changes nothing.
    * @throws Problem `resource_not_found`
    */
-  async impact(accountId: string, memberId: string): Promise<MemberCredentials> {
+  async previewRemoval(accountId: string, memberId: string): Promise<MemberCredentials> {
     if ((await this.roleOf(accountId, memberId)) === undefined) return throwMemberNotFound();
     return readRemovalImpact(this.database.db, { accountId, memberId, nowMs: this.clock.now() });
   }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { nameField } from '../records/account-fields.js';
 import { allowedIps } from '../accounts/api-key-fields.js';
-import { checksum, randomBase62 } from '../keys/api-key-format.js';
+import { keyChecksum, randomBase62 } from '../keys/api-key-format.js';
 
 const PREFIX = 'tga_';
 const RANDOM_LENGTH = 30;
@@ -14,13 +14,13 @@ const SECRET = /^tga_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
  */
 export function createTokenSecret(): string {
   const random = randomBase62(RANDOM_LENGTH);
-  return `${PREFIX}${random}${checksum(random)}`;
+  return `${PREFIX}${random}${keyChecksum(random)}`;
 }
 
 /** Reports whether a text has the format of an account token and a valid checksum. */
 export function isTokenSecret(text: string): boolean {
   const [, random = '', check] = SECRET.exec(text) ?? [];
-  return check !== undefined && checksum(random) === check;
+  return check !== undefined && keyChecksum(random) === check;
 }
 
 /** Returns the prefix and the last four characters of a secret, by which people recognize a token. */

@@ -26,7 +26,7 @@ export class FirstOwner {
    * exists. Revokes the previous link. The program cannot print that link again, because the database stores only the
    * hash of its token.
    */
-  async link(): Promise<string | null> {
+  async createLink(): Promise<string | null> {
     if (await this.members.hasOperator()) return null;
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {

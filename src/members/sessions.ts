@@ -121,7 +121,7 @@ export class Sessions {
    * @param trx transaction of the sign-in; by default, the statements run without a transaction
    * @throws Problem `session_ended` if the session to continue has ended
    */
-  async begin(
+  async createSession(
     owner: SessionOwner,
     method: SignInMethod,
     from: SeenFrom,
@@ -163,7 +163,7 @@ export class Sessions {
    * use. If the use cannot be recorded, the session remains valid until its recorded last use exceeds the idle limit.
    * @param isAttended false for background requests of the page, which do not count as use
    */
-  async find(token: string, isAttended = true): Promise<LiveSession | undefined> {
+  async findSession(token: string, isAttended = true): Promise<LiveSession | undefined> {
     if (!isToken(token)) return undefined;
     const row = await this.database.db
       .selectFrom('member_session as session')
@@ -197,7 +197,7 @@ export class Sessions {
    * Records that the member confirmed their identity. The recorded time always differs from `createdAt`. Returns
    * undefined if the session has ended.
    */
-  async confirm(id: string): Promise<Session | undefined> {
+  async recordConfirmation(id: string): Promise<Session | undefined> {
     const now = this.clock.now();
     const update = this.database.db.updateTable('member_session').set(({ eb }) => ({
       confirmed_at: eb

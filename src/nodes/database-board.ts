@@ -12,7 +12,7 @@ const NOW_MS = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as 
 export class DatabaseBoard implements NodeStatusStore {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  async put(id: string, text: string): Promise<void> {
+  async saveStatus(id: string, text: string): Promise<void> {
     await this.db
       .deleteFrom('node_statement')
       .where('said_at', '<', sql<number>`${NOW_MS} - ${STATEMENT_LIFE_MS}`)
@@ -24,7 +24,7 @@ export class DatabaseBoard implements NodeStatusStore {
       .execute();
   }
 
-  async all(): Promise<StoredNodeStatus[]> {
+  async listStatuses(): Promise<StoredNodeStatus[]> {
     const rows = await this.db
       .selectFrom('node_statement')
       .select(['id', 'statement', sql<number>`${NOW_MS} - said_at`.as('age')])
@@ -35,7 +35,7 @@ export class DatabaseBoard implements NodeStatusStore {
     return rows.map(({ id, statement, age }) => ({ id, text: statement, ageMs: age }));
   }
 
-  async remove(id: string): Promise<void> {
+  async removeStatus(id: string): Promise<void> {
     await this.db.deleteFrom('node_statement').where('id', '=', id).execute();
   }
 

@@ -18,11 +18,11 @@ export interface StoredNodeStatus {
  */
 export interface NodeStatusStore {
   /** Replaces the report of node `id`. Also deletes all reports that are older than `STATEMENT_LIFE_MS`. */
-  put(id: string, text: string): Promise<void>;
+  saveStatus(id: string, text: string): Promise<void>;
   /** Returns at most `MAX_NODES` reports, all of them written during the last `STATEMENT_LIFE_MS`. */
-  all(): Promise<StoredNodeStatus[]>;
+  listStatuses(): Promise<StoredNodeStatus[]>;
   /** Removes the report of a node that is stopping. */
-  remove(id: string): Promise<void>;
+  removeStatus(id: string): Promise<void>;
   close(): void;
 }
 

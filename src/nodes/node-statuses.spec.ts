@@ -37,15 +37,15 @@ class Memory implements NodeStatusStore {
   private check(): void {
     if (this.isAway) throw new Error('away');
   }
-  async put(id: string, text: string): Promise<void> {
+  async saveStatus(id: string, text: string): Promise<void> {
     this.check();
     this.texts.set(id, { id, text, ageMs: 0 });
   }
-  async all(): Promise<StoredNodeStatus[]> {
+  async listStatuses(): Promise<StoredNodeStatus[]> {
     this.check();
     return [...this.texts.values()];
   }
-  async remove(id: string): Promise<void> {
+  async removeStatus(id: string): Promise<void> {
     this.removals += 1;
     this.check();
     this.texts.delete(id);
@@ -72,13 +72,13 @@ describe('a node status', () => {
     const [gateway, admin] = [node(), node()];
     gateway.publish(() => statementOf('gw-1', row('http://a')));
     admin.publish(() => statementOf('gw-2'));
-    admin.follow();
-    await eventually('it is received', () => admin.others().length === 1);
-    expect(admin.others()).toMatchObject([{ node: 'gw-1', targets: [{ target: 'http://a' }], targetsLeftOut: 0 }]);
-    const { ageMs } = admin.others()[0]!;
+    admin.startReading();
+    await eventually('it is received', () => admin.otherNodes().length === 1);
+    expect(admin.otherNodes()).toMatchObject([{ node: 'gw-1', targets: [{ target: 'http://a' }], targetsLeftOut: 0 }]);
+    const { ageMs } = admin.otherNodes()[0]!;
     await new Promise((done) => setTimeout(done, 30));
-    expect(admin.others()[0]!.ageMs).toBeGreaterThan(ageMs);
-    expect(gateway.others()).toEqual([]);
+    expect(admin.otherNodes()[0]!.ageMs).toBeGreaterThan(ageMs);
+    expect(gateway.otherNodes()).toEqual([]);
   });
 
   it('stays with growing age while the board is unavailable, and disappears in the end', async () => {
@@ -86,11 +86,11 @@ describe('a node status', () => {
     gateway.publish(() => statementOf('gw-1'));
     const [written] = [...board.texts.values()] as [StoredNodeStatus];
     board.texts.set(written.id, { ...written, ageMs: STATEMENT_LIFE_MS - 300 });
-    admin.follow();
-    await eventually('it is received', () => admin.others().length === 1);
+    admin.startReading();
+    await eventually('it is received', () => admin.otherNodes().length === 1);
     board.isAway = true;
-    expect(admin.others()[0]!.ageMs).toBeGreaterThanOrEqual(STATEMENT_LIFE_MS - 300);
-    await eventually('it is forgotten', () => admin.others().length === 0);
+    expect(admin.otherNodes()[0]!.ageMs).toBeGreaterThanOrEqual(STATEMENT_LIFE_MS - 300);
+    await eventually('it is forgotten', () => admin.otherNodes().length === 0);
   });
 
   it('is removed with its node, and ignored if its format is unknown', async () => {
@@ -105,8 +105,8 @@ describe('a node status', () => {
     })) {
       board.texts.set(id, { id, text, ageMs: 0 });
     }
-    admin.follow();
-    await eventually('it is received', () => admin.others().length === 1);
+    admin.startReading();
+    await eventually('it is received', () => admin.otherNodes().length === 1);
     await gateway.stop();
     expect([...board.texts.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
   });

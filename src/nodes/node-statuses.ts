@@ -48,13 +48,13 @@ export class NodeStatuses {
   }
 
   /** Reads the reports of other nodes immediately, and again after each pause of two to six seconds. */
-  follow(): void {
+  startReading(): void {
     this.isFollowing = true;
     this.startExchange();
   }
 
   /** Returns the last received reports of other nodes, latest first. Omits reports older than `STATEMENT_LIFE_MS`. */
-  others(): KnownNodeStatus[] {
+  otherNodes(): KnownNodeStatus[] {
     const nowMs = performance.now();
     return this.received
       .map(({ status, ageMs, receivedMs }) => ({ ...status, ageMs: ageMs + nowMs - receivedMs }))
@@ -68,7 +68,7 @@ export class NodeStatuses {
     clearTimeout(this.timer);
     // Wait for a running exchange, because it could write the report again.
     await this.exchange;
-    if (this.isPublished) await this.board?.remove(this.id).catch(() => undefined);
+    if (this.isPublished) await this.board?.removeStatus(this.id).catch(() => undefined);
     this.board?.close();
   }
 
@@ -94,7 +94,7 @@ export class NodeStatuses {
     try {
       this.isPublished = false;
       if (this.describe !== undefined) {
-        await board.put(this.id, JSON.stringify(boundedStatus(this.describe())));
+        await board.saveStatus(this.id, JSON.stringify(boundedStatus(this.describe())));
         this.isPublished = true;
       }
       return this.isFollowing ? await this.readOthers(board) : 0;
@@ -106,7 +106,7 @@ export class NodeStatuses {
 
   /** Reads the reports of other nodes. Returns the time spent on parsing them, in ms. */
   private async readOthers(board: NodeStatusStore): Promise<number> {
-    const written = await board.all();
+    const written = await board.listStatuses();
     const receivedMs = performance.now();
     const received: ReceivedNodeStatus[] = [];
     for (const { id, text, ageMs } of written) {

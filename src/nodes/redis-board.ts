@@ -61,11 +61,11 @@ export class RedisBoard implements NodeStatusStore {
     this.client = connectRedis(redisUrl, 'nodes', log);
   }
 
-  async put(id: string, text: string): Promise<void> {
+  async saveStatus(id: string, text: string): Promise<void> {
     await PUT_REPORT.run(this.client, KEYS, [id, text, STATEMENT_LIFE_MS, MAX_NODES, STATEMENTS_MS]);
   }
 
-  async all(): Promise<StoredNodeStatus[]> {
+  async listStatuses(): Promise<StoredNodeStatus[]> {
     const response = (await READ_REPORTS.run(this.client, KEYS, [STATEMENT_LIFE_MS])) as (string | number)[];
     const statements: StoredNodeStatus[] = [];
     for (let at = 0; at + 2 < response.length; at += 3) {
@@ -74,7 +74,7 @@ export class RedisBoard implements NodeStatusStore {
     return statements;
   }
 
-  async remove(id: string): Promise<void> {
+  async removeStatus(id: string): Promise<void> {
     await this.client.zrem(STATEMENT_TIMES_KEY, id);
     await this.client.hdel(STATEMENTS_KEY, id);
   }

@@ -24,7 +24,7 @@ export class EventCatalogue {
   constructor(private readonly configured: () => readonly EventType[]) {}
 
   /** Returns all types, sorted by name. The configuration cannot replace a type of the gateway. */
-  types(): readonly PublishedEventType[] {
+  listTypes(): readonly PublishedEventType[] {
     const own = Object.entries(OWN_EVENTS).map(([type, { description, example, schema }]): PublishedEventType => {
       return { type, description, schema, example, source: 'gateway' };
     });
@@ -38,11 +38,11 @@ export class EventCatalogue {
 
   /** Returns the type with this name, or undefined if there is none. */
   type(name: string): PublishedEventType | undefined {
-    return this.types().find(({ type }) => type === name);
+    return this.listTypes().find(({ type }) => type === name);
   }
 
   /** Reports whether any type matches a name, or a pattern such as `customer.*`. */
-  knows(pattern: string): boolean {
-    return this.types().some(({ type }) => wantsType([pattern], type));
+  hasType(pattern: string): boolean {
+    return this.listTypes().some(({ type }) => wantsType([pattern], type));
   }
 }

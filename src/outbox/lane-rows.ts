@@ -21,7 +21,8 @@ export async function addLane(trx: Kysely<Tables>, endpointId: string): Promise<
 
 /**
  * Makes the lanes of endpoints due now. All of the endpoints must be enabled. Call it last in the transaction that adds
- * work, and call `WorkSignal.tell` after the commit. Lanes that are already due are neither updated nor locked.
+ * work, and call `WorkSignal.signalEndpoints` after the commit. Lanes that are already due are neither updated nor
+ * locked.
  */
 export async function wakeLanes(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<void> {
   if (endpointIds.length > 0) await trx.executeQuery(wakeLanesQuery(trx, endpointIds, nowMs));

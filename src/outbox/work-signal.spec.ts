@@ -8,15 +8,15 @@ function signalWithAll() {
   const sent: string[] = [];
   // Follows the sender's ID.
   const signal = new WorkSignal((message) => sent.push(message.replace(/^@[0-9a-f-]{36} /, '')));
-  const stop = signal.follow((each) => received.push(each));
+  const stop = signal.addFollower((each) => received.push(each));
   return { signal, received, sent, stop };
 }
 
 it('sends the first signal at once, and later ones together without duplicates', async () => {
   const { signal, received, sent } = signalWithAll();
-  signal.tell(['whe_1', 'whe_2']);
+  signal.signalEndpoints(['whe_1', 'whe_2']);
   expect(received).toEqual([['whe_1', 'whe_2']]);
-  for (let round = 0; round < 100; round++) signal.tell(['whe_3', `whe_${round % 5}`]);
+  for (let round = 0; round < 100; round++) signal.signalEndpoints(['whe_3', `whe_${round % 5}`]);
   expect(received).toHaveLength(1);
   while (received.length < 2) await sleep(1);
   expect(received[1]).toEqual(['whe_3', 'whe_0', 'whe_1', 'whe_2', 'whe_4']);
@@ -25,34 +25,34 @@ it('sends the first signal at once, and later ones together without duplicates',
 
 it('sends `all` if the IDs do not fit into a notification', () => {
   const { signal, received, sent } = signalWithAll();
-  signal.tell(Array.from({ length: 300 }, (_, index) => `whe_${String(index).padStart(25, '0')}`));
+  signal.signalEndpoints(Array.from({ length: 300 }, (_, index) => `whe_${String(index).padStart(25, '0')}`));
   expect([received[0]?.length, sent]).toEqual([300, ['all']]);
 });
 
 it('passes messages of other processes to followers, and does not send them on', () => {
   const { signal, received, sent, stop } = signalWithAll();
-  signal.receive('whe_1 whe_2');
-  signal.receive('all');
+  signal.receiveMessage('whe_1 whe_2');
+  signal.receiveMessage('all');
   stop();
-  signal.receive('whe_3');
+  signal.receiveMessage('whe_3');
   expect([received, sent]).toEqual([[['whe_1', 'whe_2'], 'all'], []]);
 });
 
 it('sends nothing for an empty list of endpoints', () => {
   const { signal, received, sent } = signalWithAll();
-  signal.tell([]);
+  signal.signalEndpoints([]);
   expect([received, sent]).toEqual([[], []]);
 });
 
 it('marks changed endpoints for other processes, and ignores its own messages', () => {
   const [local, remote] = [[] as unknown[], [] as unknown[]];
   const elsewhere = new WorkSignal();
-  elsewhere.follow((...each) => remote.push(each));
+  elsewhere.addFollower((...each) => remote.push(each));
   const signal: WorkSignal = new WorkSignal((message) => {
-    signal.receive(message);
-    elsewhere.receive(message);
+    signal.receiveMessage(message);
+    elsewhere.receiveMessage(message);
   });
-  signal.follow((...each) => local.push(each));
+  signal.addFollower((...each) => local.push(each));
   signal.tellChanged(['whe_1']);
   expect([local, remote]).toEqual([[[['whe_1'], ['whe_1']]], [[['whe_1'], ['whe_1']]]]);
 });
@@ -60,8 +60,8 @@ it('marks changed endpoints for other processes, and ignores its own messages', 
 it('treats all endpoints of an older version’s message as changed', () => {
   const heard: unknown[] = [];
   const signal = new WorkSignal();
-  signal.follow((...each) => heard.push(each));
-  signal.receive('whe_1 whe_2');
+  signal.addFollower((...each) => heard.push(each));
+  signal.receiveMessage('whe_1 whe_2');
   expect(heard).toEqual([
     [
       ['whe_1', 'whe_2'],

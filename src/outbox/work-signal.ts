@@ -46,7 +46,7 @@ export class WorkSignal {
   constructor(private readonly send: WorkSender = () => undefined) {}
 
   /** Signals endpoints with work to do, immediately or within 10 ms. Call it after the commit. */
-  tell(endpointIds: Iterable<string>): void {
+  signalEndpoints(endpointIds: Iterable<string>): void {
     for (const id of endpointIds) this.pending.add(id);
     if (this.pending.size > 0 && this.timer === undefined) this.sendNow();
   }
@@ -54,14 +54,14 @@ export class WorkSignal {
   /** Signals endpoints that were changed, so that workers read them again. Call it after the commit. */
   tellChanged(endpointIds: readonly string[]): void {
     for (const id of endpointIds) this.changed.add(id);
-    this.tell(endpointIds);
+    this.signalEndpoints(endpointIds);
   }
 
   /**
    * Passes a message from another process to the followers in this process. Ignores this process's own messages, except
    * `all`, which does not name its sender.
    */
-  receive(message: string): void {
+  receiveMessage(message: string): void {
     if (message === ALL) return this.notifyFollowers(ALL, []);
     const words = message.split(' ');
     const [sender = ''] = words;
@@ -77,7 +77,7 @@ export class WorkSignal {
    * Calls a follower for every signal from now on.
    * @returns a function that removes the follower.
    */
-  follow(follower: WorkFollower): () => void {
+  addFollower(follower: WorkFollower): () => void {
     this.followers.add(follower);
     return () => void this.followers.delete(follower);
   }
@@ -88,7 +88,7 @@ export class WorkSignal {
     this.changed = new Set();
     this.timer = setTimeout(() => {
       this.timer = undefined;
-      this.tell([]);
+      this.signalEndpoints([]);
     }, PAUSE_MS);
     this.timer.unref();
     const message = [this.sender, ...endpointIds, ...changed.map((id) => CHANGED + id)].join(' ');

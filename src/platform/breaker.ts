@@ -20,9 +20,9 @@ export class Breaker {
 
   /**
    * Reports whether a call may be sent now. While the breaker is open, allows one probe at a time. The caller must
-   * report the result with `succeeded` or `failed`.
+   * report the result with `recordSuccess` or `recordFailure`.
    */
-  allows(): boolean {
+  allowsCall(): boolean {
     if (this.openSinceMs === undefined) return true;
     if (this.isProbing || this.waitMs > 0) return false;
     this.isProbing = true;
@@ -38,7 +38,7 @@ export class Breaker {
   }
 
   /** Records a successful call. Returns true if the success closed the breaker. */
-  succeeded(): boolean {
+  recordSuccess(): boolean {
     this.isProbing = false;
     if (this.openSinceMs === undefined) return false;
     this.openSinceMs = undefined;
@@ -47,11 +47,11 @@ export class Breaker {
   }
 
   /** Records a failed call. Returns true if the failure opened the breaker. */
-  failed(): boolean {
+  recordFailure(): boolean {
     const now = this.clock.now();
     const opened = this.openSinceMs === undefined;
-    // Failures of calls that were sent before the breaker opened, or without a check of `allows`, must not change the
-    // pause.
+    // Failures of calls that were sent before the breaker opened, or without a check of `allowsCall`, must not change
+    // the pause.
     if (!opened && !this.isProbing) return false;
     this.isProbing = false;
     this.openSinceMs ??= now;

@@ -25,7 +25,7 @@ export async function listen(
   scheme = 'http',
 ): Promise<{ readonly url: string; readonly port: number }> {
   const listening = await listenQuietly(application, role, where, scheme, false);
-  announce(role, listening.url, log);
+  logListener(role, listening.url, log);
   return listening;
 }
 
@@ -89,7 +89,7 @@ export async function listenBare(
  * Logs the address of a listener.
  * @param more further fields of the log line
  */
-export function announce(
+export function logListener(
   role: ListeningRole,
   url: string,
   log: Log,

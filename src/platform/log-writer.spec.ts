@@ -67,10 +67,10 @@ describe('a writer to a named pipe', () => {
     await eventually('they are read', () => has('line 9'));
     closeSync(reader);
     write(10, 1_000);
-    await eventually('the loss is noticed', () => writer.lost !== undefined);
+    await eventually('the loss is noticed', () => writer.currentLoss !== undefined);
     write(1_000, 1_010);
     reader = openReader();
-    await eventually('it is written again', () => writer.lost === undefined);
+    await eventually('it is written again', () => writer.currentLoss === undefined);
     write(1_010, 1_011);
     await eventually('the last is read', () => has('line 1010'));
     const lines = text.split('\n').slice(0, -1);
@@ -89,7 +89,7 @@ describe('a writer to a named pipe', () => {
       total += 1;
       await new Promise((done) => setImmediate(done));
     }
-    expect(writer.lost).toBeUndefined();
+    expect(writer.currentLoss).toBeUndefined();
     await eventually('all is read that was not dropped', () => {
       has('');
       return text.length === (total - dropped) * block.length;

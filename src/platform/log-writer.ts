@@ -57,7 +57,7 @@ export class LogWriter {
    * Returns why and since when lines cannot be written. Undefined if no write has failed since the last successful
    * write.
    */
-  get lost(): LogLoss | undefined {
+  get currentLoss(): LogLoss | undefined {
     return this.loss;
   }
 

@@ -123,9 +123,9 @@ export function openLog(level: string, fd = 1, shared = false): Log {
       batch.flushToWriter();
       return writer.flush(timeoutMs);
     },
-    readGauges: () => METRICS.logUp.series().set(writer.lost === undefined ? 1 : 0),
+    readGauges: () => METRICS.logUp.series().set(writer.currentLoss === undefined ? 1 : 0),
     get lost() {
-      return writer.lost;
+      return writer.currentLoss;
     },
   };
 }

@@ -8,7 +8,7 @@ describe('a pace', () => {
   const instants = async (pace: Pace, stepMs: number, into: number[]): Promise<void> => {
     for (let step = 1; step <= 4; step++) {
       await new Promise((resolve) => setTimeout(resolve, stepMs));
-      await pace.reach(step / 4);
+      await pace.waitUntilShare(step / 4);
       into.push(performance.now());
     }
   };
@@ -37,7 +37,7 @@ describe('a pace', () => {
     const done = instants(pace, 0, into);
     await jest.advanceTimersByTimeAsync(10);
     expect(into).toEqual([]);
-    pace.hurry();
+    pace.skipPauses();
     await jest.advanceTimersByTimeAsync(10);
     await done;
     expect(into).toHaveLength(4);

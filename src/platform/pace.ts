@@ -26,22 +26,22 @@ export class Pace {
   constructor(private readonly spanMs: number) {}
 
   /**
-   * Waits until the given share of the span has passed. Returns at once if the work is late, or after `hurry`.
+   * Waits until the given share of the span has passed. Returns at once if the work is late, or after `skipPauses`.
    * @param share completed part of the work, from 0 to 1
    */
-  async reach(share: number): Promise<void> {
+  async waitUntilShare(share: number): Promise<void> {
     const waitMs = this.startMs + share * this.spanMs - performance.now();
     if (this.isHurried || waitMs <= 0) return;
     await new Promise<void>((resolve) => {
       this.wake = resolve;
       this.timer = setTimeout(resolve, waitMs);
-      // The timer must not keep the process alive. `hurry` ends the pause at shutdown.
+      // The timer must not keep the process alive. `skipPauses` ends the pause at shutdown.
       this.timer.unref();
     });
   }
 
   /** Ends the current pause, and skips all later pauses. */
-  hurry(): void {
+  skipPauses(): void {
     this.isHurried = true;
     clearTimeout(this.timer);
     this.wake?.();

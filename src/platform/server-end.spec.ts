@@ -37,7 +37,7 @@ describe('ServerEnd', () => {
     return socket;
   }
 
-  const ended = () => serverEnd.during(() => new Promise((resolve) => server.close(resolve)));
+  const ended = () => serverEnd.closeServer(() => new Promise((resolve) => server.close(resolve)));
   const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
   it('waits until the last response has arrived, however slowly its client reads', async () => {

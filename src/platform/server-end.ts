@@ -36,7 +36,7 @@ export class ServerEnd {
    * Runs `close`. Meanwhile, closes connections that have no request.
    * @param close stops the server and resolves when all its connections have ended
    */
-  async during(close: () => Promise<unknown>): Promise<void> {
+  async closeServer(close: () => Promise<unknown>): Promise<void> {
     const startedMs = performance.now();
     const sweep = setInterval(() => {
       // Node counts a connection as idle once its response has ended, even if most of it has not been sent.

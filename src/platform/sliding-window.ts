@@ -60,7 +60,7 @@ export class SlidingWindow {
   /** Adds to the current bucket. */
   add(amount: number): void {
     if (this.sum === 0) this.oldest = this.last;
-    this.put(this.last, this.countOf(this.last) + amount);
+    this.setCount(this.last, this.countOf(this.last) + amount);
     this.sum += amount;
   }
 
@@ -69,7 +69,7 @@ export class SlidingWindow {
     if (bucket <= this.last - MINUTE_BUCKETS || bucket > this.last) return;
     const count = this.countOf(bucket);
     const refunded = Math.min(amount, count);
-    this.put(bucket, count - refunded);
+    this.setCount(bucket, count - refunded);
     this.sum -= refunded;
     if (bucket === this.oldest && refunded === count) this.drop(bucket + 1, this.last);
   }
@@ -98,7 +98,7 @@ export class SlidingWindow {
         return;
       }
       this.sum -= count;
-      this.put(bucket, 0);
+      this.setCount(bucket, 0);
     }
     this.oldest = this.last;
   }
@@ -110,7 +110,7 @@ export class SlidingWindow {
     this.last = bucket;
     this.oldest = bucket;
     this.sum = sum;
-    this.put(bucket, sum);
+    this.setCount(bucket, sum);
   }
 
   protected countOf(bucket: number): number {
@@ -118,7 +118,7 @@ export class SlidingWindow {
     return (this.wide === undefined ? this.counts[this.from + slot] : this.wide[slot]) ?? 0;
   }
 
-  protected put(bucket: number, count: number): void {
+  protected setCount(bucket: number, count: number): void {
     const slot = bucket % MINUTE_BUCKETS;
     if (this.wide === undefined) {
       if (count <= LARGEST_SMALL_COUNT) {

@@ -4,7 +4,7 @@ import { createAdminApplication, createHealthApplication } from '../admin/admin.
 import type { AdminDependencies } from '../admin/request/admin-dependencies.js';
 import { adminUrlOf } from '../config/model/admin-url.js';
 import type { RunningConfig } from '../config/running-config.js';
-import { announce, listen, listenQuietly } from '../platform/listen.js';
+import { logListener, listen, listenQuietly } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import { ServerEnd } from '../platform/server-end.js';
 import type { Shutdown } from '../platform/shutdown.js';
@@ -45,11 +45,11 @@ export async function openAdminListeners(
   const bound = await listenQuietly(application, 'admin', { host, port }, scheme, false);
   boundPort = bound.port;
   // The panel URL may differ from the bound address, because passkeys are bound to a host name.
-  announce('admin', bound.url, log, parts.api === null ? {} : { panel: deps.url() });
+  logListener('admin', bound.url, log, parts.api === null ? {} : { panel: deps.url() });
   return bound.url;
 }
 
 function closeOf(application: NestFastifyApplication): () => Promise<void> {
   const serverEnd = new ServerEnd(application.getHttpServer());
-  return () => serverEnd.during(() => application.close());
+  return () => serverEnd.closeServer(() => application.close());
 }

@@ -16,7 +16,7 @@ export function logFirstOwnerLink({ members, panelUrl }: Running, log: Log): voi
   let hasFailed = false;
   const logLink = new RepeatedRun(
     async () => {
-      const token = await members.firstOwner.link();
+      const token = await members.firstOwner.createLink();
       void logLink.stop();
       if (token !== null) writeLink(linkUrl(panelUrl, token), log);
     },

@@ -19,7 +19,7 @@ import { Tracer } from '../gateway/request/tracing.js';
 import type { Draining } from '../gateway/listener/draining.js';
 import { createGatewayApplication } from '../gateway/listener/gateway.application.js';
 import { LiveStreams } from '../gateway/listener/live-streams.js';
-import { announce, listenQuietly, releasePort } from '../platform/listen.js';
+import { logListener, listenQuietly, releasePort } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import type { Admission } from '../admission/open.js';
 import type { Modules } from './modules.js';
@@ -69,13 +69,13 @@ export async function startGatewayRole(
   if (isWorker) return startGateway(modules, admission, description, true);
   if (workers === 1) {
     const url = await startGateway(modules, admission, description, false);
-    announce('gateway', url, log);
+    logListener('gateway', url, log);
     return url;
   }
   await releasePort('gateway');
   await releasePort('oauth');
   // The pool and the signal handler are set before the workers start, because signals may arrive meanwhile.
-  const pool = new WorkerPool(workers, log.logger, (message) => modules.workSignal.receive(message));
+  const pool = new WorkerPool(workers, log.logger, (message) => modules.workSignal.receiveMessage(message));
   holder.current = pool;
   onSignal('SIGHUP', () => pool.signal('SIGHUP'));
   const timeoutMs = (): number => {
@@ -91,7 +91,7 @@ export async function startGatewayRole(
     const { url = '', isCountingProcess } = modules.counterLocation;
     const counterArgs = isCountingProcess ? ['--counters', url, `--clock-ahead=${modules.clockAheadMs}`] : [];
     const gatewayUrl = await pool.start([...workerArgs, ...counterArgs]);
-    announce('gateway', gatewayUrl, log);
+    logListener('gateway', gatewayUrl, log);
     return gatewayUrl;
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error));
@@ -157,7 +157,7 @@ async function startGateway(
     PublicKeysModule.of(new PublicKeys(webhooks.secrets, clock)),
   ]);
   const live = new LiveStreams(() => forwarder.listCalls(), keys.authenticator);
-  live.follow(keys.bus);
+  live.followChanges(keys.bus);
   shutdown.add('abort remaining requests', () => abortRemaining(forwarder, deps.connections));
   shutdown.add('release streams', async () => live.stop());
   // `drain` and `delay` are functions, because the shutdown must use the values that are configured when it begins.
@@ -174,7 +174,7 @@ async function startGateway(
   // On Linux, each worker opens the port itself. On other systems, node:cluster distributes the connections.
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
-  publicUrl.bind(port);
+  publicUrl.setPort(port);
   const beside = {
     gateway: gateway.getHttpServer() as Server,
     isShared: shared,
@@ -232,7 +232,7 @@ function watchOtherListener(config: RunningConfig, descriptors: FileDescriptors)
         () =>
           limitedConnections.applyConfig(withLimits(changed.file), changed.file.services),
     );
-    return limitedConnections.watch(server);
+    return limitedConnections.attachTo(server);
   };
 }
 

@@ -10,7 +10,7 @@ import { openKeyedRequests } from '../idempotency/open.js';
 import { openKeys, type Keys } from '../keys/open.js';
 import { AccountDeletion } from '../members/account-deletion.js';
 import { AccessChanges } from '../members/credential-ends.js';
-import { Forgetting } from '../members/forgetting.js';
+import { MemberErasure } from '../members/member-erasure.js';
 import { EventOutbox } from '../outbox/outbox.js';
 import { notifyBy, WorkSignal } from '../outbox/work-signal.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
@@ -123,7 +123,7 @@ export async function openModules(
     ...shared,
     bus: keys.bus,
     signal: workSignal,
-    forgetting: new Forgetting(database, clock, new AccessChanges(database, clock, accounts.keyStore)),
+    erasure: new MemberErasure(database, clock, new AccessChanges(database, clock, accounts.keyStore)),
     redisUrl: config.current.environment.redisUrl,
     keepsUsage: () => config.current.file.usage.deletedAccounts === 'anonymous',
   });

@@ -34,7 +34,7 @@ export class ProcessView {
   ) {}
 
   /** Returns the state of this process. The states of its workers are not included. */
-  own(): WorkerState {
+  ownStatus(): WorkerState {
     const { forwarder, quotas, clock, log } = this.modules;
     return {
       targets: forwarder?.listTargets(clock.now()) ?? [],
@@ -48,18 +48,18 @@ export class ProcessView {
     return readiness({
       life: lifeCheck(this.pool.hasStarted, this.modules.shutdown.hasBegun),
       database: this.modules.databaseHealth.state,
-      own: this.own(),
+      own: this.ownStatus(),
       workers: this.pool.current?.state(),
       countersName: this.modules.counterLocation.isCountingProcess ? 'the counting process' : 'Redis',
       forwards: this.isGateway,
-      gateways: this.isGateway || !this.isFollowing ? undefined : this.nodes.others(),
+      gateways: this.isGateway || !this.isFollowing ? undefined : this.nodes.otherNodes(),
     });
   }
 
   /** Returns the latest status reports of the other gateways, and of this process if it is a gateway. */
   gateways(): KnownNodeStatus[] {
     const own = { ...this.statement(), targetsLeftOut: 0, ageMs: 0 };
-    return [...(this.isGateway ? [own] : []), ...this.nodes.others()];
+    return [...(this.isGateway ? [own] : []), ...this.nodes.otherNodes()];
   }
 
   /** Returns each target with its state on every gateway. */
@@ -88,13 +88,13 @@ export class ProcessView {
   }
 
   /** Starts receiving the status reports of other gateways. */
-  follow(): void {
+  startReadingOthers(): void {
     this.isFollowing = true;
-    this.nodes.follow();
+    this.nodes.startReading();
   }
 
   private statement(): Omit<NodeStatus, 'targetsLeftOut'> {
-    const states = this.pool.current?.state().states ?? [this.own()];
+    const states = this.pool.current?.state().states ?? [this.ownStatus()];
     const lost = states.flatMap(({ quotaStoreLostSinceMs }) => quotaStoreLostSinceMs ?? []);
     return {
       node: this.node,

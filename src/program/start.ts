@@ -130,7 +130,7 @@ async function open(
   shutdown.add('rest webhooks', async () => restWebhooks());
   pool.hasStarted = true;
   if (gatewayUrl !== undefined) view.publish(gatewayUrl);
-  if (token !== undefined) view.follow();
+  if (token !== undefined) view.startReadingOthers();
   reload.start(gatewayUrl === undefined ? undefined : portOf(gatewayUrl));
   const leaveMemoryToV8 = releaseMemoryWhenIdle();
   shutdown.add('stop watching', async () => {
@@ -147,7 +147,7 @@ async function open(
     database,
     accounts,
     keyStore,
-    state: () => view.own(),
+    state: () => view.ownStatus(),
     metrics: () => ownMetrics(modules, admission),
   };
 }

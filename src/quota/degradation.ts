@@ -83,17 +83,17 @@ export class Degradation {
 
   /** Reports whether the breaker allows a probe of the store now. The caller must report the probe's result. */
   mayProbe(): boolean {
-    return this.breaker.allows();
+    return this.breaker.allowsCall();
   }
 
   /** Restarts the breaker's pause, because the store responds but cannot make decisions yet. */
   restartPause(): void {
-    if (!this.isOver) this.breaker.failed();
+    if (!this.isOver) this.breaker.recordFailure();
   }
 
   /** Ends the outage, so that the store makes the decisions again. */
   endOutage(): void {
-    if (!this.breaker.succeeded()) return;
+    if (!this.breaker.recordSuccess()) return;
     this.countDegradedTime();
     this.local.clear();
     METRICS.quotaStoreUp.series(this.store.inMetrics).set(1);
@@ -124,7 +124,7 @@ export class Degradation {
   onCallEnd(hasResponse: boolean, cause?: unknown): void {
     if (hasResponse) return;
     this.storeErrors.inc();
-    if (this.breaker.failed()) {
+    if (this.breaker.recordFailure()) {
       this.local.clear();
       this.degradedCountedMs = this.clock.now();
       METRICS.quotaStoreUp.series(this.store.inMetrics).set(0);

@@ -7,7 +7,7 @@ import { Problem } from '../platform/problems/errors.js';
 import type { MonthLedger } from './usage/month-ledger.js';
 import type { Degradation } from './degradation.js';
 import type { Decider, DecisionSink } from './model/decision-sink.js';
-import { rememberRefusal } from './model/known-refusal.js';
+import { cacheRefusal } from './model/refusal-cache.js';
 import type { QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import type { ShadowLimits } from './shadow-limits.js';
@@ -37,7 +37,7 @@ export class LimiterSink implements DecisionSink {
       this.ledger.markChanged(subject, decision);
       if (subject.shadow !== undefined) this.shadows.decideShadow(by, subject.shadow, decision);
     } else {
-      rememberRefusal(subject, decision, this.clock.now());
+      cacheRefusal(subject, decision, this.clock.now());
       this.ledger.recordRefusal(subject, decision);
     }
     return decision;

@@ -8,16 +8,16 @@ import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
-import { valueOrLater, Promised, type Waiting } from '../platform/waiting.js';
+import { valueOrLater, PromiseReceiver, type ResultReceiver } from '../platform/callbacks.js';
 import type { CounterReading, CounterStore, Refund, MinuteRoom, MonthSet } from './model/counter-store.js';
 import type { Degradation } from './degradation.js';
-import { knownRefusal } from './model/known-refusal.js';
+import { findCachedRefusal } from './model/refusal-cache.js';
 import type { MonthLedger } from './usage/month-ledger.js';
 import type { MonthCalendar } from './model/month-period.js';
 import { withCalendarCounts } from './model/calendar-count.js';
 import type { QuotaCounts, QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
-import { preview, type PreviewedLimits } from './preview.js';
+import { previewDecision, type PreviewedLimits } from './preview.js';
 import type { Recovery } from './recovery.js';
 import type { ShadowLimits } from './shadow-limits.js';
 import { retryAfterOf, Throttle } from './throttle.js';
@@ -83,7 +83,7 @@ export class Limiter implements ThrottlerStorage {
    * counters are in this process and their initial counts cannot be read from the database.
    */
   decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
-    const promised = new Promised<QuotaDecision>();
+    const promised = new PromiseReceiver<QuotaDecision>();
     return this.decideFor(promised, subject, cost) ?? promised.promise;
   }
 
@@ -92,14 +92,14 @@ export class Limiter implements ThrottlerStorage {
    * @returns the decision if it is known immediately. Otherwise undefined, and `waiting` receives the decision or the
    * error of `decide` later.
    */
-  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
+  decideFor(waiting: ResultReceiver<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
     const { degradation } = this;
     if (degradation === undefined) return this.counters.decideFor(waiting, subject, cost);
-    const known = knownRefusal(subject, cost, this.clock.now());
+    const known = findCachedRefusal(subject, cost, this.clock.now());
     if (known !== undefined) return known;
     if (degradation.isOver) return this.counters.decideFor(waiting, subject, cost);
     // Check in the background whether the store responds again.
-    void this.recovery?.probe();
+    void this.recovery?.probeIfDue();
     return valueOrLater(degradation.decide(subject, cost), waiting);
   }
 
@@ -109,10 +109,10 @@ export class Limiter implements ThrottlerStorage {
    */
   async preview(subject: QuotaSubject, cost: number): Promise<PreviewedLimits> {
     const { degradation } = this;
-    const known = degradation === undefined ? undefined : knownRefusal(subject, cost, this.clock.now());
+    const known = degradation === undefined ? undefined : findCachedRefusal(subject, cost, this.clock.now());
     if (degradation === undefined || degradation.isOver) {
       try {
-        const { live, shadow } = await preview(this.counters, subject, cost);
+        const { live, shadow } = await previewDecision(this.counters, subject, cost);
         const decision = known ?? live.decision;
         return { decision, live: { ...live, decision }, shadow };
       } catch (cause) {

@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.js';
 import { accountCountIn, keyCountIn, NOTHING_COUNTED, withCalendarCounts } from './model/calendar-count.js';
 import { NOTHING_WRITTEN, writtenIn, type CounterReading, type MonthSource } from './model/counter-store.js';
 import type { MonthCalendar, MonthPeriod } from './model/month-period.js';
-import type { NodePlace } from './model/node-place.js';
+import type { NodePosition } from './model/node-position.js';
 import { ACCOUNT_MINUTE, KEY_MINUTE, perWindow, WINDOWS } from '../platform/quotas/windows.js';
 import { NOTHING_USED, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
@@ -46,7 +46,7 @@ export class LocalShare {
   constructor(
     private readonly counters: ProcessCounters,
     private readonly source: MonthSource,
-    private readonly nodePlace: () => NodePlace,
+    private readonly nodePlace: () => NodePosition,
     private readonly clock: Clock,
     /**
      * Returns the subject of the account that saw the account's counts last, among subjects whose counts are not in the

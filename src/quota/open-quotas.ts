@@ -138,7 +138,7 @@ export async function openRedisQuotas(
   const local = new LocalShare(
     localCounters,
     ledger,
-    () => nodes.place,
+    () => nodes.position,
     clock,
     (accountId) => ledger.findLatestSubject(accountId),
   );
@@ -198,11 +198,11 @@ export async function openRedisQuotas(
     stop: async () => {
       watch.stop();
       try {
-        await recovery.finish();
+        await recovery.replayRemaining();
         await restoration.checkStore();
         await flush.stop();
       } finally {
-        await nodes.leave();
+        await nodes.removeNode();
         client.disconnect();
       }
     },

@@ -31,7 +31,7 @@ export interface PreviewedLimits {
  * Previews a request under the live limits of a subject, and under its shadow limits if there are any. Rejects while
  * the counters are unavailable.
  */
-export async function preview(
+export async function previewDecision(
   counters: Pick<CounterStore, 'read' | 'readShadow'>,
   subject: QuotaSubject,
   cost: number,

@@ -29,7 +29,7 @@ export class Recovery {
    * Probes a lost store as often as its breaker allows. If the store responds, starts the recovery. If the store is not
    * lost, replays remaining log entries. Never rejects.
    */
-  async probe(): Promise<void> {
+  async probeIfDue(): Promise<void> {
     const { degradation } = this;
     if (degradation.isOver && !degradation.outage.isEmpty) this.start();
     if (degradation.isOver || !degradation.mayProbe()) return;
@@ -48,7 +48,7 @@ export class Recovery {
   }
 
   /** Replays the remaining log entries if the store is not lost. Call it at shutdown. Never rejects. */
-  async finish(): Promise<void> {
+  async replayRemaining(): Promise<void> {
     if (!this.degradation.isOver) return;
     if (!this.degradation.outage.isEmpty) this.start();
     await this.running;

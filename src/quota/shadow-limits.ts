@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import type { CounterStore } from './model/counter-store.js';
 import type { Decider } from './model/decision-sink.js';
-import { knownRefusal, rememberRefusal } from './model/known-refusal.js';
+import { findCachedRefusal, cacheRefusal } from './model/refusal-cache.js';
 import { accountCountIn, keyCountIn } from './model/calendar-count.js';
 import { countsMinus, policyNames, type QuotaDecision } from './model/policies.js';
 import type { ShadowSubject } from './model/subject.js';
@@ -32,7 +32,7 @@ export class ShadowLimits {
   decideShadow(counters: Decider, shadow: ShadowSubject, live: QuotaDecision): void {
     const { cost, period, used } = live;
     if (cost === 0) return;
-    const known = this.remembers ? knownRefusal(shadow, cost, this.clock.now()) : undefined;
+    const known = this.remembers ? findCachedRefusal(shadow, cost, this.clock.now()) : undefined;
     if (known !== undefined) {
       this.count(shadow, known);
       live.shadow = known;
@@ -68,7 +68,7 @@ export class ShadowLimits {
   }
 
   private recordDecision(shadow: ShadowSubject, decision: QuotaDecision): QuotaDecision {
-    if (!decision.admitted && this.remembers) rememberRefusal(shadow, decision, this.clock.now());
+    if (!decision.admitted && this.remembers) cacheRefusal(shadow, decision, this.clock.now());
     this.count(shadow, decision);
     return decision;
   }

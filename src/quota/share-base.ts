@@ -9,7 +9,7 @@ import {
   type CalendarCount,
 } from './model/calendar-count.js';
 import type { MonthPeriod } from './model/month-period.js';
-import type { NodePlace } from './model/node-place.js';
+import type { NodePosition } from './model/node-position.js';
 import { MINUTE_BUCKETS } from '../platform/sliding-window.js';
 import { CALENDAR_BITS, perWindow, WINDOWS } from '../platform/quotas/windows.js';
 import type { QuotaCounts, QuotaDecision, QuotaLimits } from './model/policies.js';
@@ -95,7 +95,7 @@ export function minuteOf(used: number, seenAtMs: number, nowMs: number): { used:
 }
 
 /** Returns a node's part of the remaining quota. The parts of all nodes add up to the whole. */
-export function shareOf(left: number, { count, rank }: NodePlace): number {
+export function shareOf(left: number, { count, rank }: NodePosition): number {
   if (left === Infinity) return Infinity;
   if (left <= 0) return 0;
   return Math.floor(left / count) + (rank < left % count ? 1 : 0);

@@ -17,7 +17,7 @@ describe('the watch over Redis', () => {
         },
         onCallEnd: (isAnswered, cause) => void (isAnswered || lost.push(cause)),
       },
-      { probe: async () => {} },
+      { probeIfDue: async () => {} },
       async () => {
         if (!isAnswering) throw new Error('no response');
       },

@@ -21,7 +21,7 @@ export class StoreWatch {
 
   constructor(
     private readonly degradation: Pick<Degradation, 'isOver' | 'onCallEnd'>,
-    private readonly recovery: Pick<Recovery, 'probe'>,
+    private readonly recovery: Pick<Recovery, 'probeIfDue'>,
     /** Probes the store. Rejects if the store cannot count. */
     private readonly probeStore: () => Promise<void>,
     private readonly intervalMs = INTERVAL_MS,
@@ -39,7 +39,7 @@ export class StoreWatch {
   /** Checks the store once, and probes a store that is lost. Never rejects. */
   async checkStore(): Promise<void> {
     // Probe a lost store as often as its breaker allows.
-    void this.recovery.probe();
+    void this.recovery.probeIfDue();
     if (!this.degradation.isOver) return;
     try {
       await this.probeStore();

@@ -26,7 +26,7 @@ export interface ThrottleWindows {
   /** Refunds an admitted hit that was counted in this bucket, if the hit is still in the window. Never rejects. */
   refund(row: ThrottleRow, key: string, bucket: number): Promise<void>;
   /** Removes all hits of the window. Never rejects. */
-  forget(row: ThrottleRow, key: string): Promise<void>;
+  clearWindow(row: ThrottleRow, key: string): Promise<void>;
 }
 
 /** ProcessThrottleWindows counts hits in this process. Each row has a table of at most `mostKeys` windows. */
@@ -57,7 +57,7 @@ export class ProcessThrottleWindows implements ThrottleWindows {
     window?.refundAt(bucket, 1);
   }
 
-  async forget(row: ThrottleRow, key: string): Promise<void> {
+  async clearWindow(row: ThrottleRow, key: string): Promise<void> {
     this.tableOf(row).delete(key);
   }
 
@@ -108,8 +108,8 @@ export class RedisThrottleWindows implements ThrottleWindows {
     }
   }
 
-  async forget(row: ThrottleRow, key: string): Promise<void> {
-    await this.local.forget(row, key);
+  async clearWindow(row: ThrottleRow, key: string): Promise<void> {
+    await this.local.clearWindow(row, key);
     try {
       await this.client.unlink(throttleKey(row.name, key));
     } catch {

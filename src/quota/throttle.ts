@@ -8,7 +8,7 @@ import type { ThrottleVerdict, ThrottleWindows } from './throttle-windows.js';
 /** Throttle counts and refunds the hits of one row of `THROTTLES`. */
 export class Throttle {
   constructor(
-    private readonly windows: Pick<ThrottleWindows, 'increment' | 'refund' | 'forget'>,
+    private readonly windows: Pick<ThrottleWindows, 'increment' | 'refund' | 'clearWindow'>,
     readonly row: ThrottleRow,
   ) {}
 
@@ -17,7 +17,7 @@ export class Throttle {
    * @param key owner of the hit, such as a key ID or an address.
    * @param limit overrides the row's limit.
    */
-  count(key: string, limit: number = this.row.limit): Promise<ThrottleVerdict> {
+  countHit(key: string, limit: number = this.row.limit): Promise<ThrottleVerdict> {
     return this.windows.increment(this.row, key, limit);
   }
 
@@ -27,8 +27,8 @@ export class Throttle {
   }
 
   /** Removes all hits of a key. Never rejects. */
-  forget(key: string): Promise<void> {
-    return this.windows.forget(this.row, key);
+  clearHits(key: string): Promise<void> {
+    return this.windows.clearWindow(this.row, key);
   }
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.js';
 import type { GatewayFile } from '../config/model/schema.js';
 import type { ParameterError } from '../platform/problems/parameter-problem.js';
 import { formatWithOffset } from '../platform/rfc3339.js';
-import { limitedWindows, remaining, resetMsOf } from './model/headers.js';
+import { limitedWindows, remainingQuota, resetMsOf } from './model/headers.js';
 import { effectiveLimits, type LimitChanges } from './model/effective-limits.js';
 import { calendarOf } from './model/month-period.js';
 import type { Limiter } from './limiter.js';
@@ -97,7 +97,7 @@ export class UsageReader {
     counted?: QuotaSubject,
   ): Promise<UsageReport | UsageRowsReport> {
     if (query === undefined) return this.read(subject, counted);
-    const [report, page] = await Promise.all([this.read(subject, counted), this.rows.page(subject, query)]);
+    const [report, page] = await Promise.all([this.read(subject, counted), this.rows.readPage(subject, query)]);
     return {
       ...report,
       from: dateOf(query.from),
@@ -112,7 +112,7 @@ export class UsageReader {
    * Forecasts the month limits of a report, for the account and the key.
    * @param sinceMs when the account was created.
    */
-  async forecasts(subject: UsageSubject, { windows }: UsageReport, sinceMs: number): Promise<UsageForecast[]> {
+  async readForecasts(subject: UsageSubject, { windows }: UsageReport, sinceMs: number): Promise<UsageForecast[]> {
     const { accountId, keyId, timeZone, billingDay } = subject;
     const calendar = calendarOf(timeZone, billingDay);
     const nowMs = this.clock.now();
@@ -124,7 +124,7 @@ export class UsageReader {
     return Promise.all(
       ofMonths.map(async (window) => {
         const owner = { accountId, keyId: window.policy.startsWith('key') ? keyId : undefined };
-        const { data } = await this.rows.page(owner, { ...query, groups: ['day', 'outcome'] });
+        const { data } = await this.rows.readPage(owner, { ...query, groups: ['day', 'outcome'] });
         return usageForecast(window, data, time);
       }),
     );
@@ -152,7 +152,7 @@ export class UsageReader {
           policy: window.name,
           limit,
           used,
-          remaining: remaining(limit, used),
+          remaining: remainingQuota(limit, used),
           resets_at: formatWithOffset(Math.max(resetMsOf(window, reading), reading.nowMs), subject.timeZone),
         })),
     };

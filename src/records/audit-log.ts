@@ -47,7 +47,7 @@ export interface ResponseRecord {
   /** Records that the change has succeeded. */
   complete(trx: Transaction<Tables>, change: AuditedChange): Promise<void>;
   /** Stores the body of the response. */
-  keep(trx: Transaction<Tables>, body: object): Promise<void>;
+  storeBody(trx: Transaction<Tables>, body: object): Promise<void>;
 }
 
 /** AuditedFields holds the fields of an audit entry, by name. Callers must omit secrets and hashes. */

@@ -20,7 +20,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Builds the `webhooks` section (OpenAPI 3.1) and adds its schemas to `components`. */
 export function describedWebhooks(eventTypes: readonly EventType[], components: Components): JsonObject {
-  const types = new EventCatalogue(() => eventTypes).types();
+  const types = new EventCatalogue(() => eventTypes).listTypes();
   components['parameters'] = {
     ...components['parameters'],
     ...Object.fromEntries(Object.entries(HEADERS).map(([name, about]) => [pascal(name), parameter(name, about)])),

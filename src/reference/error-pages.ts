@@ -1,7 +1,7 @@
 /** Renders the HTML pages of the error codes. The `type` of a problem links to the page of its code. */
 import type { ErrorEntry, Fault } from '../platform/problems/error-entry.js';
 import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
-import { escapeHtml, inline, page } from './html.js';
+import { escapeHtml, renderInline, renderPage } from './html.js';
 
 /** Texts that say whose fault an error is. */
 const FAULTS: Readonly<Record<Fault, string>> = {
@@ -27,7 +27,7 @@ export function isErrorCode(code: string): code is ErrorCode {
  * @param site name of the API
  */
 export function errorListPage(root: string, site: string): string {
-  return page(
+  return renderPage(
     root,
     'Errors',
     `<p>Every error is <code>application/problem+json</code> (RFC 9457). Program against <code>code</code>; \
@@ -40,7 +40,7 @@ ${codeTable(root)}`,
 
 /** Renders the page for an unknown code, with the list of all codes. */
 export function unknownCodePage(root: string, name: string, site: string): string {
-  return page(
+  return renderPage(
     root,
     'No such error code',
     `<p>There is no error code <code>${escapeHtml(name.slice(0, LONGEST_NAME))}</code>. \
@@ -70,12 +70,12 @@ ${rows.join('\n')}
 /** Renders the page of a code: meaning, action, status and whose fault the error is. */
 export function errorPage(root: string, code: ErrorCode, site: string): string {
   const entry: ErrorEntry = ERRORS[code];
-  return page(
+  return renderPage(
     root,
     entry.title,
-    `<p>${inline(entry.meaning)}</p>
+    `<p>${renderInline(entry.meaning)}</p>
 <h2>What to do</h2>
-<p>${inline(entry.action)}</p>
+<p>${renderInline(entry.action)}</p>
 <dl>
 <dt>code</dt><dd><code>${code}</code></dd>
 <dt>status</dt><dd>${entry.status}</dd>

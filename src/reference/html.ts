@@ -13,7 +13,7 @@ export function escapeHtml(text: string): string {
  * @param body HTML below the heading
  * @param site name of the API, for the end of the window title
  */
-export function page(root: string, title: string, body: string, site: string, windowTitle = title): string {
+export function renderPage(root: string, title: string, body: string, site: string, windowTitle = title): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -43,7 +43,7 @@ export function markdownToHtml(markdown: string): string {
 }
 
 /** Renders a line of text with `code` and **bold**. Escapes HTML. */
-export function inline(text: string): string {
+export function renderInline(text: string): string {
   return escapeHtml(text)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
     .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>');

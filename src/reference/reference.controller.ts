@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../platform/problems/errors.js';
 import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { errorListPage, errorPage, isErrorCode, unknownCodePage } from './error-pages.js';
-import { PAGES_CSS, markdownToHtml, page } from './html.js';
+import { PAGES_CSS, markdownToHtml, renderPage } from './html.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { pageHeaders, scalarPage, scalarScript, type ShownApi } from './scalar-page.js';
 import { API_LOCATOR, type ApiLocator } from './api-locator.js';
@@ -147,7 +147,7 @@ export class ReferenceController {
    * @param markdown Trailgate's own text, because HTML in it is not escaped
    */
   private sendMarkdown(reply: FastifyReply, title: string, markdown: string): void {
-    this.sendPage(reply, page(REFERENCE_ROOT, title, markdownToHtml(markdown), this.documents.title));
+    this.sendPage(reply, renderPage(REFERENCE_ROOT, title, markdownToHtml(markdown), this.documents.title));
   }
 
   private sendPage(reply: FastifyReply, html: string, cacheControl = CACHE_5_MINUTES): void {

@@ -185,7 +185,7 @@ describe('the recorder of request logs', () => {
   it('drops rows evenly if fewer may be written, errors last', () => {
     for (let account = 0; account < 10; account++) note(`acc_${account}`, 100);
     note('acc_3', 20, 500);
-    recorder.shrink(200);
+    recorder.dropRowsAbove(200);
     expect(recorder.length).toBeLessThanOrEqual(200);
     const rows = drained();
     expect(countOf(rows, 'acc_3', 500)).toBe(20);

@@ -107,7 +107,7 @@ export class RequestLogRecorder {
    * Drops rows until at most `limit` are left. Halves the limits of all accounts to do so, and drops errors last. Keeps
    * at least one row per account and kind of request, so more rows than `limit` can be left.
    */
-  shrink(limit: number): void {
+  dropRowsAbove(limit: number): void {
     while (this.length > limit && this.reduceLimits()) continue;
   }
 

@@ -68,13 +68,13 @@ export class RequestLogFlush {
 
   /** Skips the remaining pauses of the current flush. */
   hurry(): void {
-    this.pace.hurry();
+    this.pace.skipPauses();
   }
 
   private async write(): Promise<void> {
     const nowMs = this.monotonicMs();
     let left = this.allowance(nowMs);
-    this.recorder.shrink(left);
+    this.recorder.dropRowsAbove(left);
     // Accounts that get their first request from now on wait for the next flush.
     const accounts = this.recorder.accountsWaiting;
     for (let taken = 0; taken < accounts && left > 0;) {
@@ -84,7 +84,7 @@ export class RequestLogFlush {
       }
       left -= this.batch.length;
       await this.send();
-      await this.pace.reach(taken / accounts);
+      await this.pace.waitUntilShare(taken / accounts);
     }
     this.recorder.endWrite();
     METRICS.requestLogFlushes.series('written').inc();

@@ -40,7 +40,7 @@ export class RequestLogReader {
   ) {}
 
   /** Returns a page of an account's requests. Rejects with `invalid_cursor` or the database's error. */
-  page(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
+  readPage(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
     const { keyId = '', operation = '', status = [], code = '', requestId = '', source = '', order } = query;
     const list = ['requests', order, accountId, keyId, operation, status.join('-'), code, requestId, source].join(':');
     return order === 'asc' ? this.forward(accountId, query, list) : this.backward(accountId, query, list);
@@ -54,7 +54,7 @@ export class RequestLogReader {
     granted?: readonly string[],
   ): Promise<LoggedRequest | undefined> {
     const query = { from: sinceMs, to: Number.MAX_SAFE_INTEGER, requestId, granted, limit: 1, order: 'desc' } as const;
-    return (await this.page(accountId, query)).data[0];
+    return (await this.readPage(accountId, query)).data[0];
   }
 
   /** Returns a page in descending order. */

@@ -10,7 +10,7 @@ const EMPTY_PAGE: RequestLogPage = { data: [], hasMore: false, nextCursor: null 
 export class RequestLogs {
   /** @param retentionDays returns the current number of days; 0 keeps no request log. */
   constructor(
-    private readonly reader: Pick<RequestLogReader, 'page' | 'find'>,
+    private readonly reader: Pick<RequestLogReader, 'readPage' | 'find'>,
     private readonly retentionDays: () => number,
     private readonly clock: Clock,
   ) {}
@@ -25,10 +25,10 @@ export class RequestLogs {
    * Returns a page of an account's requests; an empty page if no request log is kept. Rejects with `invalid_cursor` or
    * the database's error.
    */
-  async page(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
+  async readPage(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
     const since = this.keptSinceMs;
     if (since === undefined) return EMPTY_PAGE;
-    return this.reader.page(accountId, { ...query, from: Math.max(query.from, since) });
+    return this.reader.readPage(accountId, { ...query, from: Math.max(query.from, since) });
   }
 
   /** Returns the latest request with this ID; undefined if the log has no such request, or the request is too old. */

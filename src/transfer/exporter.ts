@@ -1,6 +1,6 @@
 /** Exports the records of the installation by type and page, in the format that `Importer` reads. */
 import { settingsOf, shownSettingsOf } from '../accounts/api-key-fields.js';
-import { timestamp } from '../accounts/api-key-rows.js';
+import { formatTimestamp } from '../accounts/api-key-rows.js';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
 import { parseMetadata } from '../records/external-fields.js';
 import { decodeJsonCursor, encodeCursor, invalidCursor, type Page } from '../stores/database/cursor.js';
@@ -104,7 +104,7 @@ function accountRecord(row: AccountTable): ExportedRecord {
     billing_day,
     status,
     metadata,
-    created_at: timestamp(row.created_at),
+    created_at: formatTimestamp(row.created_at),
   };
 }
 
@@ -150,10 +150,10 @@ function keyRecord(row: ApiKeyTable): ExportedRecord {
     ...shownSettingsOf(settingsOf(row)),
     status: row.status,
     hint: row.hint,
-    expires_at: timestamp(row.expires_at),
-    last_used_at: timestamp(row.last_used_at),
-    created_at: timestamp(row.created_at),
-    revoked_at: timestamp(row.revoked_at),
+    expires_at: formatTimestamp(row.expires_at),
+    last_used_at: formatTimestamp(row.last_used_at),
+    created_at: formatTimestamp(row.created_at),
+    revoked_at: formatTimestamp(row.revoked_at),
   };
 }
 
@@ -161,7 +161,7 @@ function previousOf(secret: { hash: string; expires_at: number | null; is_foreig
   if (secret === undefined) return {};
   return {
     previous_secret_sha256: secret.hash,
-    previous_secret_expires_at: timestamp(secret.expires_at),
+    previous_secret_expires_at: formatTimestamp(secret.expires_at),
     previous_secret_is_foreign: secret.is_foreign === 1,
   };
 }
@@ -191,7 +191,7 @@ async function readMembers({ db, kind }: DatabaseHandle, [after = '']: readonly 
     const { id, email, name, status, locale } = row;
     const accounts = (membershipsByMember.get(id) ?? []).map(({ account_id, role }) => ({ account_id, role }));
     const flags = { email_verified: row.email_verified_at !== null, is_operator: row.is_operator === 1 };
-    const record = { id, email, name, status, locale, ...flags, accounts, created_at: timestamp(row.created_at) };
+    const record = { id, email, name, status, locale, ...flags, accounts, created_at: formatTimestamp(row.created_at) };
     return { position: [id], record };
   });
 }
@@ -225,12 +225,12 @@ async function readEndpoints({ db, kind }: DatabaseHandle, [after = '']: readonl
       seed: each.seed,
       public_key: each.public_key,
       fingerprint: each.fingerprint,
-      created_at: timestamp(each.created_at),
-      expires_at: timestamp(each.expires_at),
+      created_at: formatTimestamp(each.created_at),
+      expires_at: formatTimestamp(each.expires_at),
     }));
     const { id, account_id, disabled_reason } = row;
     const own = { id, account_id, ...changeableFields(row), disabled_reason };
-    return { position: [id], record: { ...own, created_at: timestamp(row.created_at), signing_secrets } };
+    return { position: [id], record: { ...own, created_at: formatTimestamp(row.created_at), signing_secrets } };
   });
 }
 
@@ -258,8 +258,8 @@ function adjustmentRecord(row: QuotaAdjustmentTable): ExportedRecord {
     reason,
     actor,
     month: monthOfLabel(row.period),
-    period_ends_at: timestamp(row.period_ends_at),
-    created_at: timestamp(row.created_at),
+    period_ends_at: formatTimestamp(row.period_ends_at),
+    created_at: formatTimestamp(row.created_at),
   };
 }
 

@@ -28,13 +28,13 @@ const { ErrorResponse } = await dist('proxy/calls/error-response.js');
 const { backendRequestHeaders } = await dist('proxy/fields/request-headers.js');
 const { quotaLines } = await dist('quota/model/headers.js');
 const { IN_FLIGHT } = await dist('quota/model/usage-cell.js');
-const { Promised } = await dist('platform/waiting.js');
+const { PromiseReceiver } = await dist('platform/callbacks.js');
 
 const ADDRESS = '127.0.0.1';
 /** A request that is told its decision. */
 const WAITING = {
-  answered: (decision) => mustBe(true, decision.admitted),
-  failed: (error) => mustBe(undefined, error),
+  onResult: (decision) => mustBe(true, decision.admitted),
+  onError: (error) => mustBe(undefined, error),
 };
 const AT_ONCE = 64;
 /** Nobody is throttled, however often a step that is refused is done. */
@@ -150,7 +150,7 @@ async function decisionSteps({ modules, log }, subject) {
 
 /** Asks for all of them as the gateway does; a promise of the last, which is decided last. */
 function decideAll(quotas, subjects) {
-  const last = new Promised();
+  const last = new PromiseReceiver();
   for (let at = 0; at < subjects.length - 1; at++) quotas.decideFor(WAITING, subjects[at], 1);
   quotas.decideFor(last, subjects.at(-1), 1);
   return last.promise;

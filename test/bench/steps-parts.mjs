@@ -28,7 +28,7 @@ const { Recovery } = await dist('quota/recovery.js');
 const { RedisCounters } = await dist('quota/redis/redis-counters.js');
 const { ShadowLimits } = await dist('quota/shadow-limits.js');
 const { Shutdown } = await dist('platform/shutdown.js');
-const { Promised } = await dist('platform/waiting.js');
+const { PromiseReceiver } = await dist('platform/callbacks.js');
 
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_benchmark' };
 /** Never reached. */
@@ -83,7 +83,7 @@ export async function makeKey({ accounts, keyStore, keys }) {
  * machine takes longer than that for the steps before.
  */
 export async function remember(step, exchange) {
-  const promised = new Promised();
+  const promised = new PromiseReceiver();
   if (step.check(exchange, promised) === undefined) await promised.promise;
 }
 

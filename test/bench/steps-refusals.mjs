@@ -9,7 +9,7 @@ const { scopeProblem } = await dist('keys/scope-problem.js');
 const { ErrorPages } = await dist('platform/problems/error-pages.js');
 const { problemBytes } = await dist('platform/problems/problem-text.js');
 const { KEY_MINUTE } = await dist('platform/quotas/windows.js');
-const { Promised } = await dist('platform/waiting.js');
+const { PromiseReceiver } = await dist('platform/callbacks.js');
 const { quotaProblem } = await dist('quota/model/refusal.js');
 
 const REQUEST_ID = 'req_0123456789abcdef01234567';
@@ -44,7 +44,7 @@ function bodyOf(problem) {
 
 /** What a step of the request path refuses, as one of the benchmark. */
 function asked(step, exchange, code) {
-  const nobody = new Promised();
+  const nobody = new PromiseReceiver();
   const run = () => {
     exchange.refusal = undefined;
     const passes = step.check(exchange, nobody);

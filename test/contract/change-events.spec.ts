@@ -25,7 +25,7 @@ describeOnDatabases('changes', (kind) => {
     database = await testDatabase(kind);
     signal = new WorkSignal();
     signaled.length = 0;
-    signal.follow((each) => signaled.push(each));
+    signal.addFollower((each) => signaled.push(each));
     stores = storesOn(database, signal);
     ({ id: accountId } = await stores.accounts.create(ACCOUNT, OPERATOR));
   });
@@ -98,7 +98,7 @@ describeOnDatabases('changes', (kind) => {
     const endpointId = await addEndpoint(database.db, stores.clock.now(), { account_id: accountId });
     const before = counted();
     const committed: Promise<string[]>[] = [];
-    signal.follow(() => committed.push(types()));
+    signal.addFollower(() => committed.push(types()));
     const undone = database.db.transaction().execute(async (trx) => {
       await stores.keys.revokeWithin(trx, key.id, OPERATOR, {});
       throw new Error('undone');

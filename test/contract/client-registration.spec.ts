@@ -5,7 +5,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { CLIENT } from '../../src/authorization/clients/authorization-requests.js';
-import { originOf } from '../../src/authorization/clients/object-room.js';
+import { originOf } from '../../src/authorization/clients/object-limits.js';
 import { OAuthObjects } from '../../src/authorization/clients/oauth-objects.js';
 import { Registration } from '../../src/authorization/registration.js';
 
@@ -31,7 +31,7 @@ describeOnDatabases('OAuth client registration', (kind) => {
       clock.advance(1);
     };
     const known = async () => {
-      const found = await Promise.all(ids.map((id) => objects.find(CLIENT, id)));
+      const found = await Promise.all(ids.map((id) => objects.findPayload(CLIENT, id)));
       return found.map((client) => client !== undefined);
     };
     for (let count = 0; count < 3; count++) await register();

@@ -35,7 +35,7 @@ describe('an identity provider', () => {
 
   /** Signs in as a subject. `turn` can change the parameters of the callback. */
   async function signIn(sub: string, journey = TO_SIGN_IN, turn: (callback: URLSearchParams) => void = () => {}) {
-    const { url, step } = await providers.begin('company', journey);
+    const { url, step } = await providers.beginSignIn('company', journey);
     const back = await idp.signIn(url, sub);
     turn(back.searchParams);
     return await finish(step.token, back.search);
@@ -65,7 +65,7 @@ describe('an identity provider', () => {
   });
 
   it('gets PKCE, state and nonce, new for each sign-in, and the step token and code verifier stay secret', async () => {
-    const { url, step } = await providers.begin('company', TO_SIGN_IN);
+    const { url, step } = await providers.beginSignIn('company', TO_SIGN_IN);
     const asked = new URL(url).searchParams;
     const rows = await database.db.selectFrom('sign_in_step').selectAll().execute();
     const { codeVerifier } = JSON.parse(rows[0]?.data ?? '') as { codeVerifier: string };
@@ -76,7 +76,7 @@ describe('an identity provider', () => {
     expect(asked.get('nonce')).toMatch(/^[\w-]{43}$/);
     expect(JSON.stringify(rows)).not.toContain(step.token);
     expect(url).not.toContain(codeVerifier);
-    const again = new URL((await providers.begin('company', TO_SIGN_IN)).url).searchParams;
+    const again = new URL((await providers.beginSignIn('company', TO_SIGN_IN)).url).searchParams;
     const names = ['state', 'nonce', 'code_challenge'];
     expect(new Set(names.flatMap((name) => [asked.get(name), again.get(name)])).size).toBe(6);
   });
@@ -85,7 +85,7 @@ describe('an identity provider', () => {
     const other = await IdentityProvider.start({ hasClaimsInToken: true });
     try {
       configure({ issuer: other.issuer });
-      const { url, step } = await providers.begin('company', TO_SIGN_IN);
+      const { url, step } = await providers.beginSignIn('company', TO_SIGN_IN);
       const back = await other.signIn(url, 'ben');
       const { identity } = await finish(step.token, back.search);
       expect(identity).toMatchObject({ issuer: other.issuer, email: 'ben@example.com', isEmailVerified: true });
@@ -99,7 +99,7 @@ describe('an identity provider', () => {
     try {
       configure({ issuer: other.issuer, operators: { claim: 'groups', value: 'ops' } });
       await other.tell('ben', { atUserInfo: { groups: ['ops'] } });
-      const { url, step } = await providers.begin('company', TO_SIGN_IN);
+      const { url, step } = await providers.beginSignIn('company', TO_SIGN_IN);
       const { identity } = await finish(step.token, (await other.signIn(url, 'ben')).search);
       expect(identity).toMatchObject({ email: 'ben@example.com', isOperator: true });
     } finally {
@@ -155,8 +155,8 @@ describe('an identity provider', () => {
 
     it('with a code of another sign-in, because the code verifier does not match', async () => {
       const [mine, theirs] = [
-        await providers.begin('company', TO_SIGN_IN),
-        await providers.begin('company', TO_SIGN_IN),
+        await providers.beginSignIn('company', TO_SIGN_IN),
+        await providers.beginSignIn('company', TO_SIGN_IN),
       ];
       const back = await idp.signIn(theirs.url, 'mallory');
       back.searchParams.set('state', new URL(mine.url).searchParams.get('state') ?? '');
@@ -170,8 +170,8 @@ describe('an identity provider', () => {
       ['code_challenge', { reason: 'OAUTH_RESPONSE_BODY_ERROR', error: 'invalid_grant' }],
     ])('if the provider received the %s of another sign-in', async (name, why) => {
       const [mine, theirs] = [
-        await providers.begin('company', TO_SIGN_IN),
-        await providers.begin('company', TO_SIGN_IN),
+        await providers.beginSignIn('company', TO_SIGN_IN),
+        await providers.beginSignIn('company', TO_SIGN_IN),
       ];
       const swapped = new URL(mine.url);
       swapped.searchParams.set(name, new URL(theirs.url).searchParams.get(name) ?? '');
@@ -183,7 +183,7 @@ describe('an identity provider', () => {
     });
 
     it('when it is used twice or comes from another browser', async () => {
-      const { url, step } = await providers.begin('company', TO_SIGN_IN);
+      const { url, step } = await providers.beginSignIn('company', TO_SIGN_IN);
       const back = await idp.signIn(url, 'ana');
       const ended = { code: 'sign_in_ended', status: 401 };
       await expect(finish(undefined, back.search)).rejects.toMatchObject(ended);
@@ -193,22 +193,22 @@ describe('an identity provider', () => {
 
     it('for a sign-in that began at another provider', async () => {
       configure({}, { other: config({ label: 'Other' }) });
-      const { url, step } = await providers.begin('other', TO_SIGN_IN);
+      const { url, step } = await providers.beginSignIn('other', TO_SIGN_IN);
       const back = await idp.signIn(url, 'ana');
       await expect(finish(step.token, back.search)).rejects.toMatchObject(refused);
       // The provider is not called, because it would receive the code of the other provider.
-      const again = await providers.begin('other', TO_SIGN_IN);
+      const again = await providers.beginSignIn('other', TO_SIGN_IN);
       configure({ issuer: 'http://127.0.0.1:1' }, { other: config({ label: 'Other' }) });
       await expect(finish(again.step.token, back.search)).rejects.toMatchObject(refused);
     });
 
     it('for a confirmation without a fresh sign-in at the provider', async () => {
       const journey = { ...TO_SIGN_IN, purpose: 'confirm', memberId: 'mem_1' } as const;
-      const { url } = await providers.begin('company', journey);
+      const { url } = await providers.beginSignIn('company', journey);
       expect(Object.fromEntries(new URL(url).searchParams)).toMatchObject({ prompt: 'login', max_age: '0' });
       expect((await signIn('ana', journey)).identity.authTime).toBeGreaterThan(systemClock.now() / 1_000 - 60);
       // Without `prompt` and `max_age` in the URL, the token has no authentication time.
-      const sly = await providers.begin('company', journey);
+      const sly = await providers.beginSignIn('company', journey);
       const without = new URL(sly.url);
       for (const name of ['prompt', 'max_age']) without.searchParams.delete(name);
       const back = await idp.signIn(without.href, 'ana');
@@ -219,9 +219,9 @@ describe('an identity provider', () => {
       const later = { now: () => systemClock.now() + 60_000 };
       const journey = { ...TO_SIGN_IN, purpose: 'confirm', memberId: 'mem_1' } as const;
       const own = new Providers({ ...open.parts, clock: later });
-      const { url, step } = await own.begin('company', journey);
+      const { url, step } = await own.beginSignIn('company', journey);
       const back = await idp.signIn(url, 'ana');
-      await expect(own.finish('company', await own.consumeStep(step.token), back.search)).rejects.toMatchObject(
+      await expect(own.verifyCallback('company', await own.consumeStep(step.token), back.search)).rejects.toMatchObject(
         refused,
       );
     });
@@ -229,7 +229,7 @@ describe('an identity provider', () => {
 
   it('that is not configured is not found, whatever its name', async () => {
     for (const id of ['elsewhere', 'constructor', '__proto__', 'toString']) {
-      await expect(providers.begin(id, TO_SIGN_IN)).rejects.toMatchObject({ code: 'resource_not_found' });
+      await expect(providers.beginSignIn(id, TO_SIGN_IN)).rejects.toMatchObject({ code: 'resource_not_found' });
     }
   });
 });

@@ -57,7 +57,7 @@ describe('a failing identity provider', () => {
     ['a response without end', Buffer.alloc(3_000_000, ' '), 'application/json', 200],
   ])('that returns %s causes a 503, and the log names the provider', async (_what, body, type, status) => {
     configure({ issuer: await startIssuer(body, type, status) });
-    await expect(open.providers.begin('company', TO_SIGN_IN)).rejects.toMatchObject(unavailable);
+    await expect(open.providers.beginSignIn('company', TO_SIGN_IN)).rejects.toMatchObject(unavailable);
     expect(open.warnings).toMatchObject([{ event: 'identity_provider_failed', provider: 'company' }]);
   });
 
@@ -89,7 +89,7 @@ describe('a failing identity provider', () => {
     const own = await IdentityProvider.start();
     try {
       configure({ issuer: own.issuer });
-      const { url, step } = await open.providers.begin('company', TO_SIGN_IN);
+      const { url, step } = await open.providers.beginSignIn('company', TO_SIGN_IN);
       const back = await own.signIn(url, 'ana');
       own.freeze();
       const begunMs = performance.now();
@@ -105,7 +105,7 @@ describe('a failing identity provider', () => {
 
   it('that rejects our client secret causes a 503', async () => {
     configure({ clientSecret: 'another secret' });
-    const { url, step } = await open.providers.begin('company', TO_SIGN_IN);
+    const { url, step } = await open.providers.beginSignIn('company', TO_SIGN_IN);
     const back = await idp.signIn(url, 'ana');
     await expect(open.finish(step.token, back.search)).rejects.toMatchObject(unavailable);
   });

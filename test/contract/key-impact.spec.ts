@@ -53,7 +53,7 @@ describeOnDatabases('the impact of a key', (kind) => {
         updated_at: 1,
       })
       .execute();
-  const impact = (of = key) => stores.keys.impact(of, account);
+  const impact = (of = key) => stores.keys.readImpact(of, account);
 
   it('lists the calls of yesterday and today by operation, most first, without refused requests', async () => {
     await used(0, 'listCustomers', 3);

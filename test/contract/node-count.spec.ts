@@ -16,7 +16,7 @@ describeWithRedis('nodes that share limits through Redis', () => {
     for (const node of [...nodes, ...nodes]) await node.sendHeartbeat();
   });
   afterEach(() => client.disconnect());
-  const counts = () => nodes.map(({ place }) => place.count);
+  const counts = () => nodes.map(({ position }) => position.count);
   /** Returns a node, and a function that sends a heartbeat whose reply comes too late. */
   const nodeWithLateReplies = () => {
     let isLate = false;
@@ -81,6 +81,6 @@ describeWithRedis('nodes that share limits through Redis', () => {
     expect(counts()).toEqual([2, 2]);
     for (const node of [...nodes, ...nodes]) await node.sendHeartbeat();
     expect(counts()).toEqual([2, 2]);
-    expect(nodes.map(({ place }) => place.rank).toSorted()).toEqual([0, 1]);
+    expect(nodes.map(({ position }) => position.rank).toSorted()).toEqual([0, 1]);
   });
 });

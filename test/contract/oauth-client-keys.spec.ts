@@ -71,7 +71,7 @@ describeOnDatabases('a key of an OAuth client', (kind) => {
     const { id, createdAt } = await createClientKey();
     await stores.keys.update(id, { scopes: ['tours:read'], expires_at: after(1) }, OPERATOR);
     stores.clock.advance(DAY_MS / 2);
-    const { grant } = await stores.keys.impact(await stores.keys.get(id), account);
+    const { grant } = await stores.keys.readImpact(await stores.keys.get(id), account);
     expect(grant).toEqual({
       scopes: ['tours:read', 'customers:read'],
       latestExpiresAt: createdAt + 90 * DAY_MS,
@@ -82,7 +82,7 @@ describeOnDatabases('a key of an OAuth client', (kind) => {
     };
     expect(await refusalOf(stores.keys.update(id, most, OPERATOR))).toEqual([]);
     const { key } = await stores.keys.create(accountId, input(), OPERATOR);
-    expect((await stores.keys.impact(key, account)).grant).toBeNull();
+    expect((await stores.keys.readImpact(key, account)).grant).toBeNull();
   });
 
   it('can change its name, addresses and limits', async () => {

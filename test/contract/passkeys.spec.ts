@@ -54,7 +54,7 @@ describeOnDatabases('passkeys', (kind) => {
   async function sessionOf(memberId: string): Promise<string> {
     const limits = { idleMs: 1_000, absoluteMs: 1_000 };
     const sessions = new Sessions(database, clock, () => limits, new BestEffortWrites(clock, { warn: () => {} }));
-    return (await sessions.begin({ memberId }, 'password', { ip: '127.0.0.1', userAgent: 'test' })).session.id;
+    return (await sessions.createSession({ memberId }, 'password', { ip: '127.0.0.1', userAgent: 'test' })).session.id;
   }
 
   async function signIn(device: Authenticator, turned: Partial<Claims> = {}) {

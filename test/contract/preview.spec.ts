@@ -3,7 +3,7 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Limiter } from '../../src/quota/limiter.js';
-import { preview } from '../../src/quota/preview.js';
+import { previewDecision } from '../../src/quota/preview.js';
 import { describeCounterStores, type StoreUnderTest } from '../support/counter-stores.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { subjectWith } from '../support/quotas.js';
@@ -32,8 +32,8 @@ async function play(under: StoreUnderTest, { limits, steps }: History): Promise<
   for (const { key, cost, waitMs } of steps) {
     const subject = subjectWith(limits, { accountId, keyId: `${accountId}_${key}` });
     under.clock.advance(waitMs);
-    const predicted = (await preview(quotas, subject, cost)).live.decision;
-    deepStrictEqual((await preview(quotas, subject, cost)).live.decision, predicted);
+    const predicted = (await previewDecision(quotas, subject, cost)).live.decision;
+    deepStrictEqual((await previewDecision(quotas, subject, cost)).live.decision, predicted);
     const { admitted, violated, retryAtMs, nowMs, period } = await under.decide(subject, cost);
     const { admitted: predictedAdmitted, violated: predictedViolated, retryAtMs: predictedRetryAtMs } = predicted;
     deepStrictEqual([predictedAdmitted, predictedViolated, predictedRetryAtMs], [admitted, violated, retryAtMs]);

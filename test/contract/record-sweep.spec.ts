@@ -1,7 +1,7 @@
 /** The sweep deletes expired idempotency records in batches, and no record that was claimed again meanwhile. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { clockAheadMs, DatabaseRecords, instant, recordTime } from '../../src/idempotency/database-records.js';
+import { clockAheadMs, DatabaseRecords, bigintLiteral, recordTime } from '../../src/idempotency/database-records.js';
 import { RecordSweep } from '../../src/idempotency/record-sweep.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -19,7 +19,7 @@ describeOnDatabases('the sweep of idempotency records', (kind) => {
   beforeEach(async () => {
     database = await testDatabase(kind);
     clock = new TestClock();
-    const now = () => instant(clock.now());
+    const now = () => bigintLiteral(clock.now());
     records = new DatabaseRecords(database.db, now);
     sweep = new RecordSweep(database.db, now);
   });

@@ -46,7 +46,7 @@ describeOnDatabases('the request log reader', (kind) => {
     const ids: string[] = [];
     let cursor: string | undefined;
     for (let pages = 1; ; pages++) {
-      const page = await reader.page('acc_1', query({ ...change, cursor }));
+      const page = await reader.readPage('acc_1', query({ ...change, cursor }));
       ids.push(...page.data.map(({ request_id: id }) => id));
       if (!page.hasMore) return { ids, pages };
       cursor = page.nextCursor ?? undefined;
@@ -75,7 +75,7 @@ describeOnDatabases('the request log reader', (kind) => {
       expect((await all(change)).ids).toEqual(rare.toReversed());
       expect((await all({ ...change, order: 'asc' })).ids).toEqual(rare);
     }
-    const first = await reader.page('acc_1', query({ code: 'no_such_code' }));
+    const first = await reader.readPage('acc_1', query({ code: 'no_such_code' }));
     expect(first).toMatchObject({ data: [], hasMore: true });
     expect((await all({ code: 'no_such_code' })).pages).toBe(3);
   });
@@ -84,7 +84,7 @@ describeOnDatabases('the request log reader', (kind) => {
     const seen: string[] = [];
     let cursor: string | undefined;
     const follow = async (): Promise<void> => {
-      const page = await reader.page('acc_1', query({ order: 'asc', from: NOW_MS - 5_000, limit: 7, cursor }));
+      const page = await reader.readPage('acc_1', query({ order: 'asc', from: NOW_MS - 5_000, limit: 7, cursor }));
       seen.push(...page.data.map(({ request_id: id }) => id));
       expect(page.nextCursor).not.toBeNull();
       cursor = page.nextCursor ?? undefined;
@@ -112,7 +112,7 @@ describeOnDatabases('the request log reader', (kind) => {
     const seen: string[] = [];
     let cursor: string | undefined;
     const follow = async (): Promise<number> => {
-      const page = await reader.page('acc_1', query({ order: 'asc', from: NOW_MS - 5_000, limit: 7, cursor }));
+      const page = await reader.readPage('acc_1', query({ order: 'asc', from: NOW_MS - 5_000, limit: 7, cursor }));
       seen.push(...page.data.map(({ request_id: id }) => id));
       cursor = page.nextCursor ?? undefined;
       return page.data.length;
@@ -140,9 +140,9 @@ describeOnDatabases('the request log reader', (kind) => {
 
   it('continues to follow after a row of a process whose clock is ahead', async () => {
     await write([row({ node: 'ahead', at: NOW_MS + 600_000 })]);
-    const first = await reader.page('acc_1', query({ order: 'asc', from: NOW_MS - 5_000 }));
+    const first = await reader.readPage('acc_1', query({ order: 'asc', from: NOW_MS - 5_000 }));
     await write([row({ requestId: 'late' })]);
-    const second = await reader.page(
+    const second = await reader.readPage(
       'acc_1',
       query({ order: 'asc', from: NOW_MS - 5_000, cursor: first.nextCursor ?? '' }),
     );
@@ -154,8 +154,8 @@ describeOnDatabases('the request log reader', (kind) => {
     ['of the other direction', { order: 'asc' as const }],
   ])('rejects a cursor %s', async (_what, change) => {
     await write(Array.from({ length: 3 }, () => row()));
-    const { nextCursor } = await reader.page('acc_1', query({ limit: 1 }));
-    const next = reader.page('acc_1', query({ limit: 1, cursor: nextCursor ?? '', ...change }));
+    const { nextCursor } = await reader.readPage('acc_1', query({ limit: 1 }));
+    const next = reader.readPage('acc_1', query({ limit: 1, cursor: nextCursor ?? '', ...change }));
     await expect(next).rejects.toMatchObject({ code: 'invalid_cursor' });
   });
 
@@ -171,7 +171,7 @@ describeOnDatabases('the request log reader', (kind) => {
       [{ keyId: 'key_21' }, /api_key_id/],
       [{ requestId: 'req_77' }, /request_id/],
     ] as const) {
-      for (const plan of await plansOf(database, () => reader.page('acc_1', query({ limit: 10, ...change })))) {
+      for (const plan of await plansOf(database, () => reader.readPage('acc_1', query({ limit: 10, ...change })))) {
         // PostgreSQL prints the index condition on the next line.
         const reads = plan.matchAll(/^.*(?:SCAN|SEARCH|Scan).*request_log.*(?:\n +Index Cond.*)?$/gm);
         const ofLog = Array.from(reads, ([read]) => read).filter((read) => !read.includes('Bitmap Heap'));

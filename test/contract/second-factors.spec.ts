@@ -36,21 +36,21 @@ describeOnDatabases('a second factor', (kind) => {
 
   /** Sets up an authenticator app for a member, and advances the clock by a minute. */
   async function withApp(memberId = 'mem_1'): Promise<{ secret: Buffer; codes: readonly string[] }> {
-    const secret = fromBase32((await factors.begin(memberId)).secret);
-    const codes = await factors.confirm(memberId, codeNow(secret), BY_ANA);
+    const secret = fromBase32((await factors.beginSetup(memberId)).secret);
+    const codes = await factors.completeSetup(memberId, codeNow(secret), BY_ANA);
     clock.advance(60_000);
     return { secret, codes };
   }
 
   it('is required once its first code was right, and comes with ten recovery codes', async () => {
-    const { secret, uri } = await factors.begin('mem_1');
+    const { secret, uri } = await factors.beginSetup('mem_1');
     expect(uri).toBe(`otpauth://totp/Rafting:Ana%40example.com?secret=${secret}&issuer=Rafting`);
     expect(await factors.isNeeded('mem_1')).toBe(false);
     const code = codeNow(fromBase32(secret));
     const wrong = code === '000000' ? '000001' : '000000';
-    await expect(factors.confirm('mem_1', wrong, BY_ANA)).rejects.toMatchObject({ code: 'validation_failed' });
+    await expect(factors.completeSetup('mem_1', wrong, BY_ANA)).rejects.toMatchObject({ code: 'validation_failed' });
     expect(await factors.isNeeded('mem_1')).toBe(false);
-    expect(await factors.confirm('mem_1', code, BY_ANA)).toHaveLength(10);
+    expect(await factors.completeSetup('mem_1', code, BY_ANA)).toHaveLength(10);
     expect(await factors.isNeeded('mem_1')).toBe(true);
     expect(await factors.codesLeft('mem_1')).toBe(10);
     const log = await database.db.selectFrom('audit_entry').selectAll().execute();
@@ -72,9 +72,9 @@ describeOnDatabases('a second factor', (kind) => {
   });
 
   it('does not accept its setup code again', async () => {
-    const secret = fromBase32((await factors.begin('mem_1')).secret);
+    const secret = fromBase32((await factors.beginSetup('mem_1')).secret);
     const code = codeNow(secret);
-    await factors.confirm('mem_1', code, BY_ANA);
+    await factors.completeSetup('mem_1', code, BY_ANA);
     expect(await factors.verifyFactor('mem_1', { code })).toBe(false);
   });
 
@@ -112,10 +112,10 @@ describeOnDatabases('a second factor', (kind) => {
 
   it('is removed with its recovery codes, and only then can another be set up', async () => {
     const { secret, codes } = await withApp();
-    await expect(factors.begin('mem_1')).rejects.toMatchObject({ code: 'conflict' });
-    await expect(factors.confirm('mem_1', codeNow(secret), BY_ANA)).rejects.toMatchObject({ code: 'conflict' });
-    await factors.remove('mem_1', BY_ANA);
-    await factors.remove('mem_1', BY_ANA);
+    await expect(factors.beginSetup('mem_1')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(factors.completeSetup('mem_1', codeNow(secret), BY_ANA)).rejects.toMatchObject({ code: 'conflict' });
+    await factors.removeApp('mem_1', BY_ANA);
+    await factors.removeApp('mem_1', BY_ANA);
     expect(await factors.isNeeded('mem_1')).toBe(false);
     expect(await factors.verifyFactor('mem_1', { code: codeNow(secret) })).toBe(false);
     expect(await factors.verifyFactor('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(false);
@@ -134,8 +134,8 @@ describeOnDatabases('a second factor', (kind) => {
     };
     await withApp();
     await factors.replaceCodes('mem_1', BY_ANA);
-    await factors.remove('mem_1', OPERATOR);
-    await factors.remove('mem_1', OPERATOR);
+    await factors.removeApp('mem_1', OPERATOR);
+    await factors.removeApp('mem_1', OPERATOR);
     const toAna = [null, 'Ana@example.com'];
     const expected = [
       [...toAna, 'totp_added', 'member'],
@@ -153,7 +153,7 @@ describeOnDatabases('a second factor', (kind) => {
     const { secret, codes } = await withApp();
     const without = new SecondFactors(database, clock, null, () => 'Rafting', notices);
     expect([without.isOffered, factors.isOffered]).toEqual([false, true]);
-    await expect(without.begin('mem_2')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(without.beginSetup('mem_2')).rejects.toMatchObject({ code: 'conflict' });
     expect(await without.isNeeded('mem_1')).toBe(true);
     await expect(without.verifyFactor('mem_1', { code: codeNow(secret) })).rejects.toMatchObject({ code: 'conflict' });
     expect(await without.verifyFactor('mem_1', { recoveryCode: codes[0] ?? '' })).toBe(true);

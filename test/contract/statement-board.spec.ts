@@ -14,37 +14,37 @@ import { eventually } from '../support/processes.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
 let board: NodeStatusStore;
-const idsOf = async (): Promise<string[]> => (await board.all()).map(({ id }) => id).toSorted();
+const idsOf = async (): Promise<string[]> => (await board.listStatuses()).map(({ id }) => id).toSorted();
 
 /** Defines the tests of every store. @param age Makes the status of a node older. */
 function promises(age: (id: string, ms: number) => Promise<void>): void {
   it('return the last text and age of each node until it is removed', async () => {
-    await board.put('a', 'first');
-    await board.put('b', 'other');
-    await board.put('a', 'second "ü"');
+    await board.saveStatus('a', 'first');
+    await board.saveStatus('b', 'other');
+    await board.saveStatus('a', 'second "ü"');
     await age('b', 5_000);
-    const statuses = new Map((await board.all()).map((each) => [each.id, each]));
+    const statuses = new Map((await board.listStatuses()).map((each) => [each.id, each]));
     expect([statuses.get('a')?.text, statuses.get('b')?.text, statuses.size]).toEqual(['second "ü"', 'other', 2]);
     expect(statuses.get('b')!.ageMs - statuses.get('a')!.ageMs).toBeGreaterThanOrEqual(4_900);
     expect(statuses.get('a')!.ageMs).toBeGreaterThanOrEqual(0);
-    await board.remove('a');
+    await board.removeStatus('a');
     expect(await idsOf()).toEqual(['b']);
   });
 
   it('disappear after a minute', async () => {
-    await board.put('old', 'text');
-    await board.put('young', 'text');
+    await board.saveStatus('old', 'text');
+    await board.saveStatus('young', 'text');
     await age('old', STATEMENT_LIFE_MS + 1_000);
     expect(await idsOf()).toEqual(['young']);
-    await board.put('new', 'text');
+    await board.saveStatus('new', 'text');
     await age('old', -STATEMENT_LIFE_MS);
     expect(await idsOf()).toEqual(['new', 'young']);
   });
 
   it('are limited in number, and the youngest are kept', async () => {
-    for (let node = 0; node < MAX_NODES + 5; node++) await board.put(`n${node}`, 'text');
+    for (let node = 0; node < MAX_NODES + 5; node++) await board.saveStatus(`n${node}`, 'text');
     await age('n3', 10_000);
-    await board.put('last', 'text');
+    await board.saveStatus('last', 'text');
     const ids = await idsOf();
     expect(ids).toHaveLength(MAX_NODES);
     expect([ids.includes('last'), ids.includes('n3')]).toEqual([true, false]);
@@ -59,7 +59,7 @@ describeWithRedis('node statuses in Redis', () => {
     await operator.del(STATEMENTS_KEY, STATEMENT_TIMES_KEY);
     board = new RedisBoard(url, pino({ level: 'silent' }));
     await eventually('Redis is connected', () =>
-      board.all().then(
+      board.listStatuses().then(
         () => true,
         () => false,
       ),
@@ -76,7 +76,7 @@ describeWithRedis('node statuses in Redis', () => {
   });
 
   it('are stored in keys that expire, after more than a minute', async () => {
-    await board.put('a', 'text');
+    await board.saveStatus('a', 'text');
     const lives = await Promise.all([STATEMENTS_KEY, STATEMENT_TIMES_KEY].map((key) => operator.pttl(key)));
     for (const life of lives) expect(life).toBeGreaterThan(STATEMENT_LIFE_MS);
   });

@@ -60,13 +60,13 @@ describeWithRedis('requests admitted without the store', () => {
     expect((await limiter.decide(known, 1)).source).toBe('store');
     months.failure = new Error('no database');
     expect((await limiter.decide(fresh, 3)).source).toBe('local');
-    await recovery.probe();
+    await recovery.probeIfDue();
     expect(limiter.storeUp).toBe(true);
     expect((await limiter.decide(known, 1)).source).toBe('store');
 
     months.failure = undefined;
     await eventually('the new account is counted in the store', async () => {
-      await recovery.probe();
+      await recovery.probeIfDue();
       return (await usedOf('acc_fresh')) === 3;
     });
     expect(await usedOf('acc_known')).toBe(2);
@@ -77,7 +77,7 @@ describeWithRedis('requests admitted without the store', () => {
     months.failure = new Error('no database');
     expect((await limiter.decide(fresh, 3)).source).toBe('local');
     months.failure = undefined;
-    await recovery.finish();
+    await recovery.replayRemaining();
     expect(await usedOf('acc_fresh')).toBe(3);
   });
 
@@ -87,7 +87,7 @@ describeWithRedis('requests admitted without the store', () => {
     degradation.onCallEnd(false);
     for (let request = 0; request < 5; request++) expect((await limiter.decide(subject, 1)).source).toBe('local');
     await eventually('the store is up', async () => {
-      await recovery.probe();
+      await recovery.probeIfDue();
       return limiter.storeUp;
     });
     const decision = await limiter.decide(subject, 1);
@@ -101,7 +101,7 @@ describeWithRedis('requests admitted without the store', () => {
     const [kept, returned] = [await limiter.decide(subject, 1), await limiter.decide(subject, 1)];
     expect([kept.source, returned.source]).toEqual(['local', 'local']);
     await eventually('the store is up', async () => {
-      await recovery.probe();
+      await recovery.probeIfDue();
       return limiter.storeUp;
     });
     expect(await usedOf('acc_1')).toBe(3);
@@ -117,7 +117,7 @@ describeWithRedis('requests admitted without the store', () => {
     await limiter.decide(subject, 1);
     const set = await limiter.setMonthUsed('acc_1', undefined, UTC_MONTHS, 5);
     await eventually('the store is back', async () => {
-      await recovery.probe();
+      await recovery.probeIfDue();
       return limiter.storeUp;
     });
     expect(subject.lastSeen?.[ACCOUNT_MONTH]).toBe(6);

@@ -89,7 +89,7 @@ describe('throttles in this process', () => {
   it('admit the full limit again after a window was forgotten', async () => {
     await admittedOf(windows, '192.0.2.1', 10, 50);
     await admittedOf(windows, '192.0.2.2', 10, 50);
-    await windows.forget(rowOf('sign-in'), '192.0.2.1');
+    await windows.clearWindow(rowOf('sign-in'), '192.0.2.1');
     expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
     expect(await admittedOf(windows, '192.0.2.2', 10, 50)).toBe(0);
   });
@@ -125,7 +125,7 @@ function sharedThrottles(clientOf: () => RedisClient): void {
     expect(await one.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: false });
     await other.refund(rowOf('x', 60_000), 'y', bucket - 1_000);
     expect(await one.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: false });
-    await other.forget(rowOf('x'), 'y');
+    await other.clearWindow(rowOf('x'), 'y');
     expect(await admittedOf(one, 'y', 10, 50)).toBe(10);
     expect(await one.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: true, hits: 1 });
   });
@@ -184,7 +184,7 @@ describeWithOwnRedis('throttles during a Redis outage', () => {
     await windows.increment(rowOf('sign-in', 60_000), '192.0.2.1', 10);
     await redis.kill9();
     expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
-    await windows.forget(rowOf('sign-in'), '192.0.2.1');
+    await windows.clearWindow(rowOf('sign-in'), '192.0.2.1');
     const { bucket } = await windows.increment(rowOf('sign-in', 60_000), '192.0.2.1', 1);
     await windows.refund(rowOf('sign-in', 60_000), '192.0.2.1', bucket);
     expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);

@@ -6,7 +6,7 @@ import { PASSING_SINK, type DecisionSink } from '../../src/quota/model/decision-
 import type { QuotaDecision } from '../../src/quota/model/policies.js';
 import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
-import type { Waiting } from '../../src/platform/waiting.js';
+import type { ResultReceiver } from '../../src/platform/callbacks.js';
 import { times } from '../support/counter-stores.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';
@@ -15,17 +15,17 @@ import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
 import { KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
 /** Waiting request that records its results and then calls back. */
-class Request implements Waiting<QuotaDecision> {
+class Request implements ResultReceiver<QuotaDecision> {
   readonly results: (QuotaDecision | Error)[] = [];
 
   constructor(private readonly callback: (decision: QuotaDecision | Error) => void = () => {}) {}
 
-  answered(decision: QuotaDecision): void {
+  onResult(decision: QuotaDecision): void {
     this.results.push(decision);
     this.callback(decision);
   }
 
-  failed(error: unknown): void {
+  onError(error: unknown): void {
     this.results.push(error as Error);
     this.callback(error as Error);
   }

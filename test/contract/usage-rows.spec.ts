@@ -51,7 +51,7 @@ describeOnDatabases('usage rows', (kind) => {
   afterEach(() => database.close());
 
   const sums = async (groups: UsageGroup[], owner = ACCOUNT as { accountId: string; keyId: string | undefined }) =>
-    (await rows.page(owner, query(groups))).data;
+    (await rows.readPage(owner, query(groups))).data;
 
   it('are sums by the requested groups in order, and include requests in flight', async () => {
     expect(await sums(['day'])).toEqual([
@@ -87,7 +87,7 @@ describeOnDatabases('usage rows', (kind) => {
     const whole = await sums(groups);
     expect(whole).toHaveLength(6);
     const paged: UsageRow[] = [];
-    for await (const page of rows.all(ACCOUNT, query(groups, { limit }))) paged.push(...page);
+    for await (const page of rows.readAllPages(ACCOUNT, query(groups, { limit }))) paged.push(...page);
     expect(paged).toEqual(whole);
   });
 
@@ -106,14 +106,14 @@ describeOnDatabases('usage rows', (kind) => {
     ['with no values', encodeCursor('usage:acc_1::day', 'x')],
     ['with a day that no column holds', encodeCursor('usage:acc_1::day', '[9007199254740991]')],
   ])('reject a cursor %s', async (_what, cursor) => {
-    const page = rows.page(ACCOUNT, query(['day'], { cursor }));
+    const page = rows.readPage(ACCOUNT, query(['day'], { cursor }));
     await expect(page).rejects.toThrow(Problem);
     await expect(page).rejects.toMatchObject({ code: 'invalid_cursor' });
   });
 
   it.each(['\u0000', 'a\u0000b'])('reject a cursor with the text %j, which no column can hold', async (text) => {
     const cursor = encodeCursor('usage:acc_1::operation', JSON.stringify([text]));
-    const page = rows.page(ACCOUNT, query(['operation'], { cursor }));
+    const page = rows.readPage(ACCOUNT, query(['operation'], { cursor }));
     await expect(page).rejects.toMatchObject({ code: 'invalid_cursor' });
   });
 });

@@ -5,7 +5,7 @@ import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { WorkSignal } from '../../src/outbox/work-signal.js';
 import { addEvents } from '../../src/outbox/outbox.js';
 import { writeResults } from '../../src/webhooks/deliveries/rows/delivery-results.js';
-import { healthOf } from '../../src/webhooks/deliveries/record.js';
+import { healthOf } from '../../src/webhooks/deliveries/delivery-recorder.js';
 import type { SigningKeys } from '../../src/webhooks/signing/webhook-signature.js';
 import type { RunningDeliveries } from '../../src/webhooks/deliveries/start-deliveries.js';
 import { testDatabase } from '../support/database.js';
@@ -80,7 +80,7 @@ describeOnDatabases('the webhook worker', (kind) => {
       names.map((name) => serviceEvent(name)),
       Date.now(),
     );
-    signal.tell(endpointIds);
+    signal.signalEndpoints(endpointIds);
   }
 
   const states = async () => (await deliveriesIn(database.db)).map(({ state }) => state);
@@ -149,7 +149,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     await start();
     const about = async (name: string) => {
       const { endpointIds } = await addEvents(database.db, [serviceEvent(name, { resource: 'cus_1' })], Date.now());
-      signal.tell(endpointIds);
+      signal.signalEndpoints(endpointIds);
     };
     await about('1');
     await arrived(1);

@@ -40,7 +40,7 @@ describeOnDatabases('the webhook worker', (kind) => {
 
   async function emit(...names: string[]): Promise<void> {
     const events = names.map((name) => serviceEvent(name));
-    signal.tell((await addEvents(database.db, events, Date.now())).endpointIds);
+    signal.signalEndpoints((await addEvents(database.db, events, Date.now())).endpointIds);
   }
 
   it('disables an endpoint that responds with 410, with one event to another endpoint', async () => {

@@ -76,7 +76,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     });
 
   async function emit(...names: string[]): Promise<void> {
-    signal.tell(await added(...names));
+    signal.signalEndpoints(await added(...names));
   }
 
   async function added(...names: string[]): Promise<readonly string[]> {

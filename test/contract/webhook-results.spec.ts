@@ -176,7 +176,7 @@ describeOnDatabases('webhook deliveries', (kind) => {
   it('expire after thirty days, can be replayed for thirty more, and are then deleted', async () => {
     const signaled: unknown[] = [];
     const signal = new WorkSignal();
-    signal.follow((each) => signaled.push(each));
+    signal.addFollower((each) => signaled.push(each));
     const retention = new DeliveryRetention(database.db, clock, signal);
     await add('a', null);
     clock.advance(DAY_MS);

@@ -61,7 +61,7 @@ describeOnDatabases('the webhook worker', (kind) => {
 
   async function emitEvents(events: readonly ForeignEvent[]): Promise<void> {
     const { endpointIds } = await addEvents(database.db, events, Date.now());
-    signal.tell(endpointIds);
+    signal.signalEndpoints(endpointIds);
   }
 
   const states = async () => (await deliveriesIn(database.db)).map(({ state }) => state);
@@ -182,7 +182,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     const soon = Date.now() + 500;
     await database.db.updateTable('webhook_lane').set({ owner: 'dead', owned_until: soon }).execute();
     await start();
-    signal.tell([id]);
+    signal.signalEndpoints([id]);
     await arrived(1);
     expect(Date.now()).toBeGreaterThanOrEqual(soon);
   });

@@ -164,13 +164,13 @@ describe('the admin listener', () => {
     const guess = createToken();
     const held = Promise.withResolvers<void>();
     let underWay = 0;
-    const find = sessions.find.bind(sessions);
-    const spy = jest.spyOn(sessions, 'find').mockImplementation(async (cookie, isAttended) => {
+    const findSession = sessions.findSession.bind(sessions);
+    const spy = jest.spyOn(sessions, 'findSession').mockImplementation(async (cookie, isAttended) => {
       if (cookie === guess) {
         underWay += 1;
         await held.promise;
       }
-      return await find(cookie, isAttended);
+      return await findSession(cookie, isAttended);
     });
     try {
       let refused = 0;

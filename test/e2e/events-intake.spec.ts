@@ -46,7 +46,7 @@ describe('POST /internal/v1/events', () => {
         ['bookings', OTHER],
       ]),
     });
-    gateway.modules.workSignal.follow((each) => signals.push(each));
+    gateway.modules.workSignal.addFollower((each) => signals.push(each));
     const now = gateway.clock.now();
     for (const id of ['acc_1', 'acc_2']) await addAccount(database.db, id, now);
     endpointId = await addEndpoint(database.db, now);

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ChangeClaims, writeOutcome } from '../../src/idempotency/change-claims.js';
-import { instant } from '../../src/idempotency/database-records.js';
+import { bigintLiteral } from '../../src/idempotency/database-records.js';
 import type { ClaimTerms } from '../../src/idempotency/record.js';
 import { RecordSweep } from '../../src/idempotency/record-sweep.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
@@ -49,7 +49,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
   const keysPath = () => `/accounts/${accountId}/api-keys`;
   const newKey = { name: 'Shop', scopes: ['customers:read'] };
   const keysMade = async () => (await running.admin.listKeys(accountId)).data;
-  const now = () => instant(running.clock.now());
+  const now = () => bigintLiteral(running.clock.now());
   const rows = () => readableRecords(database);
 
   it('whose response was lost creates one API key; the retry gets its location but no secret', async () => {

@@ -109,7 +109,7 @@ describeOnDatabases('the API key of an authorized OAuth client', (kind) => {
     const { id } = await authorize('Old', 'old', other);
     await running.admin.call('PATCH', `/api-keys/${id}`, { name: 'Renamed' });
     expect((await running.admin.call<Shown>('GET', `/api-keys/${id}`)).oauth_client?.authorized_by).toBe('Ana');
-    await running.members.forgetting.forget(other, OPERATOR);
+    await running.members.erasure.eraseMember(other, OPERATOR);
     expect((await running.admin.call<Shown>('GET', `/api-keys/${id}`)).oauth_client?.authorized_by).toBeNull();
   });
 });

@@ -79,7 +79,7 @@ describe('at an identity provider', () => {
 
     it('is not required of the demo member; a member with no means of confirmation gets a clear error', async () => {
       const id = await newMember(world.database, { roles: { [world.accountId]: 'owner' } });
-      const { token } = await world.running.members.sessions.begin({ memberId: id }, 'link', {
+      const { token } = await world.running.members.sessions.createSession({ memberId: id }, 'link', {
         ip: '::1',
         userAgent: '',
       });

@@ -29,7 +29,10 @@ async function startWith(settings: Settings) {
   const { id: accountId } = await started.admin.createAccount({ plan: 'starter' });
   const member = await memberWithPassword(database, started, { roles: { [accountId]: 'owner' } });
   const own = new PanelBrowser(started.url);
-  const { token } = await started.members.sessions.begin({ memberId: member.id }, 'link', { ip: '::1', userAgent: '' });
+  const { token } = await started.members.sessions.createSession({ memberId: member.id }, 'link', {
+    ip: '::1',
+    userAgent: '',
+  });
   own.cookies.set('tg_session', token);
   await own.call('GET', '/me');
   const asked = async (method: string, path: string, body?: object, browser = own) => {

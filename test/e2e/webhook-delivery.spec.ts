@@ -77,7 +77,7 @@ describeOnDatabases('an event', (kind) => {
     const { endpointIds } = await addEvents(database.db, [serviceEvent(name, { accountId })], Date.now());
     const atMs = performance.now();
     // Notifies the program as a gateway in another process does. On SQLite no other process can notify it.
-    if (kind === 'postgres') new WorkSignal(notifyBy(database.db)).tell(endpointIds);
+    if (kind === 'postgres') new WorkSignal(notifyBy(database.db)).signalEndpoints(endpointIds);
     return atMs;
   }
 

@@ -1,6 +1,7 @@
 /**
- * The conformance profile: what the suite calls by name, beside what the program serves, through the same door, key, header rules, messages
- * and responses. The program has none of it; `test/e2e/mcp-conformance.spec.ts` opens a server with it.
+ * The conformance profile: what the suite calls by name, beside what the program serves, through the same door, key,
+ * header rules, messages and responses. The program has none of it; `test/e2e/mcp-conformance.spec.ts` opens a server
+ * with it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Method, MethodCall, ServedMethods } from '../../src/mcp/method-call.js';
@@ -27,7 +28,7 @@ type Fixture = (call: MethodCall, args: JsonObject) => void | Promise<void>;
 const says =
   (...content: readonly object[]): Fixture =>
   (call) =>
-    call.respond(membersOf({ content }));
+    call.respondWithResult(membersOf({ content }));
 
 /** Says what it does while it does it. */
 async function streams(
@@ -59,7 +60,7 @@ const TOOLS: Readonly<Record<string, Fixture>> = {
     resourceBlock('test://mixed-content-resource', '{"test":"data"}'),
   ),
   test_error_handling: (call) =>
-    call.respond(
+    call.respondWithResult(
       membersOf({ content: [textBlock('This tool intentionally returns an error for testing')], isError: true }),
     ),
   test_tool_with_logging: (call) =>
@@ -81,11 +82,12 @@ const TOOLS: Readonly<Record<string, Fixture>> = {
     return streams(call, notifications, 'Done.');
   },
   test_missing_capability: (call) => {
-    if (capabilitiesOf(call)['sampling'] === undefined) call.fail(missingCapability('sampling'));
-    else call.respond(membersOf({ content: [textBlock('The client can sample.')] }));
+    if (capabilitiesOf(call)['sampling'] === undefined) call.respondWithError(missingCapability('sampling'));
+    else call.respondWithResult(membersOf({ content: [textBlock('The client can sample.')] }));
   },
   test_streaming_elicitation: (call) => {
-    if (capabilitiesOf(call)['elicitation'] === undefined) return call.fail(missingCapability('elicitation'));
+    if (capabilitiesOf(call)['elicitation'] === undefined)
+      return call.respondWithError(missingCapability('elicitation'));
     const requestedSchema = { type: 'object', properties: { ok: { type: 'boolean' } } };
     const params = { message: 'Go on?', requestedSchema };
     return new StreamedCall(call).end(
@@ -95,7 +97,7 @@ const TOOLS: Readonly<Record<string, Fixture>> = {
   },
   test_trigger_tool_change: (call) => {
     call.parts.subscriptions.notifyToolsChanged();
-    call.respond(membersOf({ content: [textBlock('Whoever listens was told.')] }));
+    call.respondWithResult(membersOf({ content: [textBlock('Whoever listens was told.')] }));
   },
   ...ASKING_TOOLS,
   ...Object.fromEntries(
@@ -164,8 +166,8 @@ function extended(name: string, extend: (result: JsonObject, call: MethodCall) =
   const method = served(name);
   return {
     ...method,
-    async result(call) {
-      const members = await method.result!(call);
+    async computeResult(call) {
+      const members = await method.computeResult!(call);
       return members instanceof RpcError ? members : membersOf(extend(JSON.parse(`{${members}}`) as JsonObject, call));
     },
   };
@@ -190,7 +192,9 @@ const callTool: Method = {
     const { name, arguments: args } = call.message.params;
     const fixture = typeof name === 'string' && Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
     if (fixture === undefined) return served('tools/call').serve!(call);
-    void Promise.resolve(fixture(call, isObject(args) ? args : {})).catch((error: unknown) => call.refuse(error));
+    void Promise.resolve(fixture(call, isObject(args) ? args : {})).catch((error: unknown) =>
+      call.respondWithProblem(error),
+    );
   },
 };
 
@@ -200,21 +204,22 @@ const getPrompt: Method = {
     const { name, arguments: args = {} } = call.message.params;
     if (name === 'test_input_required_result_prompt') return askingPrompt(call);
     const fixture = typeof name === 'string' && Object.hasOwn(PROMPTS, name) ? PROMPTS[name] : undefined;
-    if (fixture !== undefined) return call.respond(membersOf({ messages: fixture[1](isObject(args) ? args : {}) }));
-    const result = served('prompts/get').result!(call);
-    if (result instanceof RpcError) return call.fail(result);
-    return call.respond(result as string);
+    if (fixture !== undefined)
+      return call.respondWithResult(membersOf({ messages: fixture[1](isObject(args) ? args : {}) }));
+    const result = served('prompts/get').computeResult!(call);
+    if (result instanceof RpcError) return call.respondWithError(result);
+    return call.respondWithResult(result as string);
   },
 };
 
 const readResource: Method = {
   ...served('resources/read'),
-  result(call) {
+  computeResult(call) {
     const { uri } = call.message.params;
     const found = RESOURCES.find((resource) => resource.uri === uri);
     if (found !== undefined) return membersOf({ contents: [found] });
     const id = typeof uri === 'string' ? TEMPLATE.exec(uri)?.[1] : undefined;
-    if (id === undefined) return served('resources/read').result!(call);
+    if (id === undefined) return served('resources/read').computeResult!(call);
     const text = JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` });
     return membersOf({ contents: [{ uri, mimeType: 'application/json', text }] });
   },
@@ -234,14 +239,14 @@ const METHODS: readonly Method[] = [
   readResource,
   {
     name: 'completion/complete',
-    result: ({ message }) =>
+    computeResult: ({ message }) =>
       isObject(message.params['ref'])
         ? membersOf({ completion: { values: [], total: 0, hasMore: false } })
         : invalidParams('"ref" must be what is completed.'),
   },
-  { name: 'logging/setLevel', era: 'legacy', result: EMPTY },
-  { name: 'resources/subscribe', era: 'legacy', result: EMPTY },
-  { name: 'resources/unsubscribe', era: 'legacy', result: EMPTY },
+  { name: 'logging/setLevel', era: 'legacy', computeResult: EMPTY },
+  { name: 'resources/subscribe', era: 'legacy', computeResult: EMPTY },
+  { name: 'resources/unsubscribe', era: 'legacy', computeResult: EMPTY },
 ];
 
 /** Methods of a server with the profile. */

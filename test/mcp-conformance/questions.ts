@@ -1,4 +1,7 @@
-/** Tools that ask their client back before they are done: by results that say so (2026-07-28), or by requests on a stream (2025-11-25). */
+/**
+ * Tools that ask their client back before they are done: by results that say so (2026-07-28), or by requests on a
+ * stream (2025-11-25).
+ */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { MethodCall } from '../../src/mcp/method-call.js';
 import { metaOf } from '../../src/mcp/protocol/era.js';
@@ -54,11 +57,11 @@ function unsealed(state: unknown): string | undefined {
 
 function ask(call: MethodCall, inputRequests: object, state?: string): void {
   const members = state === undefined ? { inputRequests } : { inputRequests, requestState: sealed(state) };
-  call.respond(membersOf(members), 'input_required');
+  call.respondWithResult(membersOf(members), 'input_required');
 }
 
 function say(call: MethodCall, text: string): void {
-  call.respond(membersOf({ content: [textBlock(text)] }));
+  call.respondWithResult(membersOf({ content: [textBlock(text)] }));
 }
 
 /** Returns the client's reply to a question; undefined if there is none yet. */
@@ -73,7 +76,7 @@ function asksOnce(question: string, request: object, text: (said: JsonObject) =>
   return (call: MethodCall): void => {
     const { inputResponses } = call.message.params;
     if (inputResponses !== undefined && !isObject(inputResponses)) {
-      return call.fail(invalidParams('"inputResponses" must be an object.'));
+      return call.respondWithError(invalidParams('"inputResponses" must be an object.'));
     }
     const said = saidTo(call, question);
     if (said === undefined) ask(call, { [question]: request });
@@ -86,7 +89,8 @@ function asksWithState(question: string, requests: object) {
   return (call: MethodCall): void => {
     const { requestState } = call.message.params;
     if (requestState === undefined) return ask(call, requests, 'first');
-    if (unsealed(requestState) !== 'first') return call.fail(invalidParams('"requestState" is not what was given.'));
+    if (unsealed(requestState) !== 'first')
+      return call.respondWithError(invalidParams('"requestState" is not what was given.'));
     if (saidTo(call, question) === undefined) return ask(call, requests, 'first');
     return say(call, 'state-ok');
   };
@@ -100,7 +104,7 @@ function asksTwice(call: MethodCall): void {
   const state = requestState === undefined ? '' : unsealed(requestState);
   const first = { step1: elicit('Step 1: What is your name?', NAME) };
   const second = { step2: elicit('Step 2: What is your favorite color?', { color: { type: 'string' } }) };
-  if (state === undefined) return call.fail(invalidParams('"requestState" is not what was given.'));
+  if (state === undefined) return call.respondWithError(invalidParams('"requestState" is not what was given.'));
   if (state === '' || (state === 'one' && saidTo(call, 'step1') === undefined)) return ask(call, first, 'one');
   if (state === 'one' || saidTo(call, 'step2') === undefined) return ask(call, second, 'two');
   return say(call, 'Both are known.');
@@ -146,7 +150,7 @@ export function askingPrompt(call: MethodCall): void {
   const said = saidTo(call, 'user_context');
   if (said === undefined) return ask(call, { user_context: request });
   const content = textBlock(`In the context of ${JSON.stringify(said['content'])}.`);
-  return call.respond(membersOf({ messages: [{ role: 'user', content }] }));
+  return call.respondWithResult(membersOf({ messages: [{ role: 'user', content }] }));
 }
 
 /** Tools for clients of 2025, by name, with what they request, from their arguments. */

@@ -391,10 +391,10 @@ describeWithChromium('a member', () => {
   it('must enter an app code after a password reset link, on the same page', async () => {
     const { db } = database;
     const { id } = await db.selectFrom('member').select('id').where('email', '=', email).executeTakeFirstOrThrow();
-    const { secret } = await running.members.secondFactors.begin(id);
+    const { secret } = await running.members.secondFactors.beginSetup(id);
     const context = { actor: id, ip: '127.0.0.1', requestId: 'req_test' };
     const now = () => running.clock.now();
-    await running.members.secondFactors.confirm(id, codeAt(fromBase32(secret), now()), context);
+    await running.members.secondFactors.completeSetup(id, codeAt(fromBase32(secret), now()), context);
     await signOut();
     const { link } = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
     await page.goto(link);

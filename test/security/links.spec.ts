@@ -58,14 +58,14 @@ describeOnDatabases('a link', (kind) => {
   it('for the first owner exists until the demo operator has a password', async () => {
     const own = browser();
     await take(await running.members.firstOwner.startLink(), {}, own);
-    expect(await running.members.firstOwner.link()).not.toBeNull();
+    expect(await running.members.firstOwner.createLink()).not.toBeNull();
     expect((await own.ask('PUT', '/me/password', { password: GOOD_PASSWORD })).status).toBe(204);
-    expect(await running.members.firstOwner.link()).toBeNull();
+    expect(await running.members.firstOwner.createLink()).toBeNull();
   });
 
   it('for the first owner creates an operator with a password, until there is one', async () => {
-    const first = (await running.members.firstOwner.link())!;
-    const second = (await running.members.firstOwner.link())!;
+    const first = (await running.members.firstOwner.createLink())!;
+    const second = (await running.members.firstOwner.createLink())!;
     expect(await outcome(take(first, { email: 'ana@example.com', ...newcomer }))).toBe('link_ended');
     expect(await browser().call<object>('GET', '/sign-in')).toMatchObject({ first_owner: true, password: true });
     expect(await outcome(take(second, newcomer))).toBe('validation_failed');
@@ -74,7 +74,7 @@ describeOnDatabases('a link', (kind) => {
       'validation_failed',
     );
     expect(await outcome(take(second, { email: 'ana@example.com', ...newcomer }))).toBe(200);
-    expect(await running.members.firstOwner.link()).toBeNull();
+    expect(await running.members.firstOwner.createLink()).toBeNull();
     expect(await browser().call<object>('GET', '/sign-in')).toMatchObject({ first_owner: false });
     const own = browser();
     const me = await own.call<{ me: object }>('POST', '/sign-in/password', {

@@ -26,7 +26,7 @@ describe('a malicious identity provider', () => {
   async function signIn(lies: Lies, fields: Partial<ProviderConfig> = {}) {
     provider.lies = lies;
     open.configured = { company: providerConfig(provider.issuer, fields) };
-    const { url, step } = await open.providers.begin('company', TO_SIGN_IN);
+    const { url, step } = await open.providers.beginSignIn('company', TO_SIGN_IN);
     return (await open.finish(step.token, provider.signIn(url))).identity;
   }
 
@@ -95,7 +95,7 @@ describe('a malicious identity provider', () => {
     'cannot redirect a person to %s',
     async (endpoint) => {
       provider.lies = { metadata: { authorization_endpoint: endpoint } };
-      await expect(open.providers.begin('company', TO_SIGN_IN)).rejects.toMatchObject({ code: UNAVAILABLE });
+      await expect(open.providers.beginSignIn('company', TO_SIGN_IN)).rejects.toMatchObject({ code: UNAVAILABLE });
     },
   );
 

@@ -243,13 +243,13 @@ describeOnDatabases('every operation of the admin API', (kind) => {
 
   it('rejects a token whose creator has lost access in any way', async () => {
     const { account } = ids.get('own')!;
-    const { accountMembers, admin, forgetting } = running.members;
+    const { accountMembers, admin, erasure } = running.members;
     const losses: readonly ((id: string) => Promise<unknown>)[] = [
-      (id) => accountMembers.remove(account, id, 'operator', OPERATOR),
-      (id) => accountMembers.leave(account, id, OPERATOR),
-      (id) => accountMembers.change(account, id, 'viewer', 'operator', OPERATOR),
+      (id) => accountMembers.removeMember(account, id, 'operator', OPERATOR),
+      (id) => accountMembers.leaveAccount(account, id, OPERATOR),
+      (id) => accountMembers.changeRole(account, id, 'viewer', 'operator', OPERATOR),
       (id) => admin.update(id, { status: 'disabled' }, OPERATOR),
-      (id) => forgetting.forget(id, OPERATOR),
+      (id) => erasure.eraseMember(id, OPERATOR),
     ];
     const tokens: Credentials[] = [];
     for (const lose of losses) {

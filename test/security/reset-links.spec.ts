@@ -180,13 +180,13 @@ describeOnDatabases('a password reset link', (kind) => {
     const { accessChanges, sessions, signIn } = running.members;
     const providers = new ProviderSignIn(database, clock, identities, sessions, signIn, accessChanges);
     const from = { ip: '127.0.0.1', userAgent: 'test' };
-    const { session } = await sessions.begin({ memberId: id }, 'password', from);
+    const { session } = await sessions.createSession({ memberId: id }, 'password', from);
     await reset(id);
     const identity = { provider: 'company', issuer: ISSUER, subject: `late-${kind}`, email, isEmailVerified: true };
     const arrival = { identity: { ...identity, name: null, isOperator: null, authTime: null }, memberId: id };
     const journey = { ...arrival, purpose: 'link', linkHash: null, returnTo: '/' } as const;
     const context = { actor: id, ip: from.ip, requestId: 'req_test' };
-    await expect(providers.link(journey, session.id, context)).rejects.toMatchObject({ code: 'session_ended' });
+    await expect(providers.linkIdentity(journey, session.id, context)).rejects.toMatchObject({ code: 'session_ended' });
     expect((await running.members.signInMethods.findMethods(id)).issuers).toEqual([]);
   });
 

@@ -127,10 +127,10 @@ describeOnDatabases('a session', (kind) => {
     const { keyStore: keys, quotas } = running.modules;
     const parts = { keys, windows: quotas.throttleWindows, operatorToken: ADMIN_TOKEN };
     const other = openMembers(running.modules, parts);
-    expect(await other.sessions.find(cookie)).toBeDefined();
+    expect(await other.sessions.findSession(cookie)).toBeDefined();
     const answer = await own.ask('POST', '/sign-out');
     expect([answer.status, answer.text]).toEqual([204, '']);
-    expect(await other.sessions.find(cookie)).toBeUndefined();
+    expect(await other.sessions.findSession(cookie)).toBeUndefined();
     expect(own.cookies.has('tg_session')).toBe(false);
     const entries = database.db.selectFrom('audit_entry').select(['actor', 'before']);
     const signedOut = entries.where('action', '=', 'session.signed_out').where('actor', '=', id);
@@ -179,7 +179,7 @@ describeOnDatabases('a session', (kind) => {
 
   it('updates its last use once a minute, not with every request', async () => {
     const cookie = (await signIn(running, await newMember(database)))['Cookie']!.slice('tg_session='.length);
-    const { id } = (await running.members.sessions.find(cookie))!.session;
+    const { id } = (await running.members.sessions.findSession(cookie))!.session;
     const seenAt = async () =>
       (
         await database.db
@@ -190,10 +190,10 @@ describeOnDatabases('a session', (kind) => {
       ).last_seen_at;
     const begun = await seenAt();
     running.clock.advance(59_000);
-    await running.members.sessions.find(cookie);
+    await running.members.sessions.findSession(cookie);
     expect(await seenAt()).toBe(begun);
     running.clock.advance(2_000);
-    await running.members.sessions.find(cookie);
+    await running.members.sessions.findSession(cookie);
     expect(await seenAt()).toBe(begun + 61_000);
   });
 });

@@ -203,7 +203,7 @@ describeOnDatabases('an email address', (kind) => {
       'a sign-in at a provider finds nobody by the address',
       async () => {
         const { email } = await member(newAddress(), 1);
-        const signedIn = providers().signIn.finish(arrival(identity(email, true)), FROM);
+        const signedIn = providers().signIn.signInMember(arrival(identity(email, true)), FROM);
         await expect(signedIn).rejects.toMatchObject({ code: 'identity_unknown' });
       },
     ],
@@ -334,7 +334,7 @@ describeOnDatabases('an email address', (kind) => {
           last_used_at: null,
         };
         await database.db.insertInto('member_identity').values(row).execute();
-        await providers().signIn.finish(arrival(who), FROM);
+        await providers().signIn.signInMember(arrival(who), FROM);
         return email;
       },
     ],
@@ -347,7 +347,7 @@ describeOnDatabases('an email address', (kind) => {
           const { issuer, subject } = who;
           const row = { issuer, subject, member_id: id, email, created_at: 1, last_used_at: null };
           await database.db.insertInto('member_identity').values(row).execute();
-          await providers().signIn.finish(arrival(who), FROM);
+          await providers().signIn.signInMember(arrival(who), FROM);
         }
         return email;
       },

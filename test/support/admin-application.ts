@@ -17,7 +17,7 @@ import { configSchema, type Config, type EventType } from '../../src/config/mode
 import type { webhooks as webhooksSchema } from '../../src/config/model/webhooks-schema.js';
 import { RunningConfig } from '../../src/config/running-config.js';
 import type { ResolveName } from '../../src/http/outbound/name-resolver.js';
-import { instant } from '../../src/idempotency/database-records.js';
+import { bigintLiteral } from '../../src/idempotency/database-records.js';
 import type { Members } from '../../src/members/sign-in/open-members.js';
 import type { KnownNodeStatus } from '../../src/nodes/node-status.js';
 import type { NodeTarget } from '../../src/nodes/node-targets.js';
@@ -94,7 +94,7 @@ export async function startAdmin(database: DatabaseHandle, options: AdminOptions
       isFirst: true,
       counterLocation: { url: undefined, isCountingProcess: true },
       clockAheadMs: 0,
-      recordTime: () => instant(clock.now()),
+      recordTime: () => bigintLiteral(clock.now()),
       ...(options.resolve === undefined ? {} : { sender: { resolve: options.resolve } }),
     },
   );

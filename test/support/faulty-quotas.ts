@@ -95,6 +95,6 @@ export async function openLosableQuotas(database: DatabaseHandle, clock: TestClo
 
 async function bringBack(storage: Limiter, recovery: Recovery, clock: TestClock): Promise<void> {
   clock.advance(LONGEST_PAUSE_MS);
-  await recovery.probe();
+  await recovery.probeIfDue();
   await eventually('the quota store is back', () => storage.storeUp);
 }

@@ -135,7 +135,7 @@ export async function startWorld(
   );
   await application.listen(0, '127.0.0.1');
   const { port } = application.getHttpServer().address() as AddressInfo;
-  publicUrl.bind(port);
+  publicUrl.setPort(port);
   return {
     url: `http://127.0.0.1:${port}`,
     modules,

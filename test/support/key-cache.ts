@@ -43,7 +43,7 @@ export class Bus implements InvalidationBus {
   subscribe(listener: (change: Invalidation) => void): void {
     this.listeners.push(listener);
   }
-  heard(): Heard {
+  lastReceived(): Heard {
     return { untilMs: this.since === null ? -Infinity : Infinity, gapFromMs: null };
   }
 

@@ -27,7 +27,7 @@ import { trustsOf } from '../../src/keys/clients/client-address.js';
 import { ProcessThrottleWindows } from '../../src/quota/throttle-windows.js';
 import { AuthorizationRequests, resumeUrlAt } from '../../src/authorization/clients/authorization-requests.js';
 import { ClientKeys } from '../../src/authorization/clients/client-keys.js';
-import { originOf, type ObjectOrigin } from '../../src/authorization/clients/object-room.js';
+import { originOf, type ObjectOrigin } from '../../src/authorization/clients/object-limits.js';
 import { OAuthObjects } from '../../src/authorization/clients/oauth-objects.js';
 import type { Logger } from '../../src/platform/log.js';
 import type { Problem } from '../../src/platform/problems/errors.js';
@@ -41,9 +41,9 @@ export const TRUSTED_NETWORK = '192.0.2.0/24';
 export const MAX_OPEN = 50;
 const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
 
-type DocumentsOf = (objects: OAuthObjects, clock: TestClock) => Pick<ClientDocuments, 'fetch' | 'keep'>;
+type DocumentsOf = (objects: OAuthObjects, clock: TestClock) => Pick<ClientDocuments, 'fetchDocument' | 'keep'>;
 const NO_DOCUMENTS: ReturnType<DocumentsOf> = {
-  fetch: () => Promise.reject(new Error('no document')),
+  fetchDocument: () => Promise.reject(new Error('no document')),
   keep: () => Promise.reject(new Error('no document')),
 };
 

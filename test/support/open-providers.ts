@@ -48,6 +48,6 @@ export class OpenProviders {
 
   /** Completes a sign-in at the provider `company`. `query` is the query of the callback URL. */
   async finish(stepToken: string | undefined, query: string) {
-    return await this.providers.finish('company', await this.providers.consumeStep(stepToken), query);
+    return await this.providers.verifyCallback('company', await this.providers.consumeStep(stepToken), query);
   }
 }

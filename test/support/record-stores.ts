@@ -2,7 +2,7 @@
 import { describe } from '@jest/globals';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { DatabaseRecords, instant } from '../../src/idempotency/database-records.js';
+import { DatabaseRecords, bigintLiteral } from '../../src/idempotency/database-records.js';
 import type { RecordStore } from '../../src/idempotency/record.js';
 import { RedisRecords } from '../../src/idempotency/redis-records.js';
 import { testDatabase } from './database.js';
@@ -23,7 +23,7 @@ async function onDatabase(kind: DatabaseHandle['kind']): Promise<RecordStoreUnde
   const database = await testDatabase(kind);
   const clock = new TestClock();
   return {
-    store: new DatabaseRecords(database.db, () => instant(clock.now())),
+    store: new DatabaseRecords(database.db, () => bigintLiteral(clock.now())),
     wait: async (seconds) => clock.advance(seconds * 1_000),
     empty: async () => void (await database.db.deleteFrom('idempotent_request').execute()),
     close: () => database.close(),

@@ -66,7 +66,7 @@ const FROM = { ip: '127.0.0.1', userAgent: 'test' };
 
 /** Begins a session of a member. Returns its headers. */
 export async function signIn({ members }: RunningAdmin, memberId: string): Promise<Credentials> {
-  const { token } = await members.sessions.begin({ memberId }, 'password', FROM);
+  const { token } = await members.sessions.createSession({ memberId }, 'password', FROM);
   return fromPanel(token);
 }
 
@@ -76,7 +76,7 @@ export async function signInAt(
   { members, port }: RunningAdmin,
   memberId: string,
 ): Promise<void> {
-  const { token } = await members.sessions.begin({ memberId }, 'password', FROM);
+  const { token } = await members.sessions.createSession({ memberId }, 'password', FROM);
   const cookie = { name: 'tg_session', value: token, httpOnly: true, sameSite: 'Lax' } as const;
   await context.addCookies([{ ...cookie, url: `http://localhost:${port}` }]);
 }
@@ -89,7 +89,7 @@ export async function portalSession(
   scopes: readonly string[] | null = null,
 ): Promise<Credentials> {
   const portal = { accountId, role, scopes, label: 'Ana of Isar', returnUrl: 'https://app.example.com/' };
-  const { token } = await members.sessions.begin(
+  const { token } = await members.sessions.createSession(
     { portal, absoluteMs: 3_600_000, createdBy: 'operator' },
     'portal',
     FROM,

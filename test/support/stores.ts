@@ -59,7 +59,7 @@ export class RecordingBus implements InvalidationBus {
     this.published.push(change);
   }
   subscribe(): void {}
-  heard(): Heard {
+  lastReceived(): Heard {
     return { untilMs: Infinity, gapFromMs: null };
   }
 

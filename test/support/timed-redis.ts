@@ -51,8 +51,8 @@ export function timedClient(client: RedisClient, clock: Clock): Redis {
         argumentCount: argumentCount + 1,
         text: text + plainText(String(clock.now())),
         slot,
-        answered: (answer: unknown) => call.answered(answer),
-        failed: (error: Error) => call.failed(error),
+        onResult: (answer: unknown) => call.onResult(answer),
+        onError: (error: Error) => call.onError(error),
       };
       sendScript(client, written, true);
     },

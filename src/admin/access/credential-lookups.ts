@@ -14,7 +14,7 @@ const MAX_CONCURRENT = 2;
 /** Maximum number of requests of limited networks that wait for a lookup. */
 const MAX_WAITING = 20;
 const LONGEST_WAIT_MS = 1_000;
-/** How long a network is limited after the last call of `watch`, in milliseconds. */
+/** How long a network is limited after the last call of `limitNetwork`, in milliseconds. */
 const WATCH_MS = 60_000;
 /** Maximum number of limited networks. If there are more, the least recently used network is no longer limited. */
 const MAX_NETWORKS = 10_000;
@@ -31,10 +31,10 @@ export class CredentialLookups {
   constructor(private readonly clock: Clock) {}
 
   /**
-   * Limits the lookups of the network of `ip` for the next minute. Call `watch` when the network exceeds its limit of
-   * rejected requests.
+   * Limits the lookups of the network of `ip` for the next minute. Call `limitNetwork` when the network exceeds its
+   * limit of rejected requests.
    */
-  watch(ip: string): void {
+  limitNetwork(ip: string): void {
     this.limitedUntil.set(clientNetwork(ip), this.clock.now() + WATCH_MS);
   }
 

@@ -59,7 +59,7 @@ export class CredentialsGuard implements CanActivate {
       const token = bearerToken(authorization);
       if (token !== undefined) return await this.authenticateToken(token, request.ip);
       // Ignore other schemes, because a reverse proxy may require Basic credentials for itself.
-      const session = this.site.read(cookie, 'session');
+      const session = this.site.readCookie(cookie, 'session');
       if (session !== undefined) return await this.authenticateSession(session, request);
       throw noCredentials();
     } catch (error) {
@@ -79,7 +79,7 @@ export class CredentialsGuard implements CanActivate {
     try {
       await (isToken ? countWrongToken : countAnonymous)(this.storage, ip);
     } catch (error) {
-      if (error instanceof Problem) this.lookups.watch(ip);
+      if (error instanceof Problem) this.lookups.limitNetwork(ip);
       throw error;
     }
   }
@@ -100,7 +100,7 @@ export class CredentialsGuard implements CanActivate {
     // The panel marks its background polling as unattended, so that polling does not extend the session. A forged
     // header can only end the session of its sender sooner.
     const isAttended = method !== 'GET' || headers['x-unattended'] === undefined;
-    const find = async () => (await this.sessions.find(cookie, isAttended)) ?? refuseSession();
+    const find = async () => (await this.sessions.findSession(cookie, isAttended)) ?? refuseSession();
     const { session, member, portal } = await this.lookups.run(ip, cookie, find);
     if (member === null) return { kind: 'portal', portal, session, cookie };
     // Outside the operator networks, an operator has only the rights of a member.

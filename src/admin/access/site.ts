@@ -41,7 +41,7 @@ export class Site {
    * Returns the `Set-Cookie` value that sets a cookie. Without `maxAgeSeconds`, the cookie ends with the browser
    * session.
    */
-  cookie(name: 'session' | 'step' | 'known', value: string, maxAgeSeconds?: number): string {
+  setCookieValue(name: 'session' | 'step' | 'known', value: string, maxAgeSeconds?: number): string {
     const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
     const secure = this.isSecure ? '; Secure' : '';
     return `${this.cookieName(name)}=${value}; Path=/${age}${secure}; HttpOnly; SameSite=Lax`;
@@ -49,14 +49,14 @@ export class Site {
 
   /** Returns the `Set-Cookie` value that deletes a cookie. */
   noCookie(name: 'session' | 'step' | 'known'): string {
-    return this.cookie(name, '', 0);
+    return this.setCookieValue(name, '', 0);
   }
 
   /**
    * Returns the value of a cookie. Undefined if the cookie is missing or sent twice, because one of the two could be
    * forged.
    */
-  read(header: string | undefined, name: 'session' | 'step' | 'known'): string | undefined {
+  readCookie(header: string | undefined, name: 'session' | 'step' | 'known'): string | undefined {
     const wanted = `${this.cookieName(name)}=`;
     const found = (header ?? '').split(';').flatMap((pair) => {
       const text = pair.trim();

@@ -50,7 +50,7 @@ export class ApiKeysController {
   async impact(@Param('id') id: string): Promise<ApiKeyImpactResource> {
     const key = await this.keys.get(id);
     const account = await this.accounts.get(key.accountId);
-    return apiKeyImpactResource(id, await this.keys.impact(key, account), account.timeZone);
+    return apiKeyImpactResource(id, await this.keys.readImpact(key, account), account.timeZone);
   }
 
   @Operation('updateApiKey', apiKeySchema)

@@ -6,7 +6,7 @@ import type { Operation } from '../../config/model/schema.js';
 import { z } from 'zod';
 import type { StepPreview } from '../../admission/preview.js';
 import { grantedIn, type LimitChanges } from '../../quota/model/effective-limits.js';
-import { limitedWindows, remaining, resetMsOf } from '../../quota/model/headers.js';
+import { limitedWindows, remainingQuota, resetMsOf } from '../../quota/model/headers.js';
 import type { Preview } from '../../quota/preview.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, policyField as policy, timeField } from '../openapi/fields.js';
@@ -159,7 +159,7 @@ function limitResources(preview: Preview | undefined, changes: LimitChanges, tim
       source: of === 'key' && changes.keyLimits?.[period] !== undefined ? 'override' : 'plan',
       granted: period === 'month' ? grantedIn(grant, reading.period.label) : 0,
       used,
-      remaining: remaining(maximum, used),
+      remaining: remainingQuota(maximum, used),
       resets_at: formatWithOffset(resetMs, timeZone),
       refuses: (decision.violated & (1 << index)) !== 0,
     };

@@ -22,6 +22,6 @@ export class MyAccountsController {
     @Myself() member: SessionMember,
     @ChangedBy() context: ChangeContext,
   ): Promise<MemberCredentialsResource> {
-    return memberCredentialsResource(member.id, await this.members.leave(accountId, member.id, context));
+    return memberCredentialsResource(member.id, await this.members.leaveAccount(accountId, member.id, context));
   }
 }

@@ -52,7 +52,7 @@ export class MyPasskeysController {
     this.signInMethods.checkOffered('passkeys');
     await this.confirmed.checkFirstPasskey(memberOfCaller(caller));
     const { options, step } = await this.passkeys.beginRegistration(member);
-    reply.header('Set-Cookie', this.site.cookie('step', step.token));
+    reply.header('Set-Cookie', this.site.setCookieValue('step', step.token));
     return options;
   }
 
@@ -67,7 +67,7 @@ export class MyPasskeysController {
     this.signInMethods.checkOffered('passkeys');
     const owner = memberOfCaller(caller);
     await this.confirmed.checkFirstPasskey(owner);
-    const step = this.site.read(request.headers.cookie, 'step');
+    const step = this.site.readCookie(request.headers.cookie, 'step');
     reply.header('Set-Cookie', this.site.noCookie('step'));
     const recordingContext = storeResponseBody(context, passkeyResource);
     const { member, session } = owner;

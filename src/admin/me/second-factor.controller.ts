@@ -26,7 +26,7 @@ export class MySecondFactorController {
 
   @Operation('beginTotp', totpSetupSchema)
   async begin(@Myself() { id }: SessionMember): Promise<z.output<typeof totpSetupSchema>> {
-    return await this.factors.begin(id);
+    return await this.factors.beginSetup(id);
   }
 
   @Operation('confirmTotp', recoveryCodesSchema)
@@ -35,12 +35,12 @@ export class MySecondFactorController {
     @Myself() { id }: SessionMember,
     @ChangedBy() context: ChangeContext,
   ): Promise<z.output<typeof recoveryCodesSchema>> {
-    return { recovery_codes: [...(await this.factors.confirm(id, code, context))] };
+    return { recovery_codes: [...(await this.factors.completeSetup(id, code, context))] };
   }
 
   @Operation('deleteTotp')
   async remove(@Myself() { id }: SessionMember, @ChangedBy() context: ChangeContext): Promise<void> {
-    await this.factors.remove(id, context);
+    await this.factors.removeApp(id, context);
   }
 
   @Operation('createRecoveryCodes', recoveryCodesSchema)

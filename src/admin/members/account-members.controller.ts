@@ -59,7 +59,7 @@ export class AccountMembersController {
   ): Promise<AccountMemberResource> {
     const { timeZone } = await this.accounts.get(accountId);
     const giver = await this.grantingRoles.find(caller, accountId);
-    const changed = await this.members.change(accountId, memberId, role, giver, context, expected);
+    const changed = await this.members.changeRole(accountId, memberId, role, giver, context, expected);
     return withETag(accountMemberResource(changed, timeZone), reply);
   }
 
@@ -68,7 +68,7 @@ export class AccountMembersController {
     @Param('id') accountId: string,
     @Param('member_id') memberId: string,
   ): Promise<MemberCredentialsResource> {
-    return memberCredentialsResource(memberId, await this.members.impact(accountId, memberId));
+    return memberCredentialsResource(memberId, await this.members.previewRemoval(accountId, memberId));
   }
 
   @Operation('removeAccountMember', memberCredentialsSchema)
@@ -80,7 +80,7 @@ export class AccountMembersController {
     @ChangedBy() context: ChangeContext,
   ): Promise<MemberCredentialsResource> {
     const giver = await this.grantingRoles.find(caller, accountId);
-    const removed = await this.members.remove(accountId, memberId, giver, context, expected);
+    const removed = await this.members.removeMember(accountId, memberId, giver, context, expected);
     return memberCredentialsResource(memberId, removed);
   }
 }

@@ -4,7 +4,7 @@
  */
 import { Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
-import { Forgetting } from '../../members/forgetting.js';
+import { MemberErasure } from '../../members/member-erasure.js';
 import { MemberStore } from '../../members/members.js';
 import { SecondFactors } from '../../members/sign-in/second-factors.js';
 import { Operation } from '../openapi/operation-decorator.js';
@@ -20,17 +20,17 @@ export class MemberRemovalController {
   constructor(
     private readonly members: MemberStore,
     private readonly factors: SecondFactors,
-    private readonly forgetting: Forgetting,
+    private readonly erasure: MemberErasure,
   ) {}
 
   @Operation('removeSecondFactor')
   async removeSecondFactor(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<void> {
     await this.members.get(id);
-    await this.factors.remove(id, context);
+    await this.factors.removeApp(id, context);
   }
 
   @Operation('forgetMember', memberCredentialsSchema)
   async forget(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<MemberCredentialsResource> {
-    return memberCredentialsResource(id, await this.forgetting.forget(id, context));
+    return memberCredentialsResource(id, await this.erasure.eraseMember(id, context));
   }
 }

@@ -13,7 +13,7 @@ import { idPattern } from './fields.js';
 import { DOCUMENTED, type OperationDescription } from './operation-decorator.js';
 import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from './openapi-responses.js';
 import { SECURITY_SCHEMES, securityOf } from './openapi-security.js';
-import { namedSchemas, queryParameters, reference, type Json } from './openapi-schemas.js';
+import { namedSchemas, queryParameters, schemaReference, type Json } from './openapi-schemas.js';
 
 /**
  * Match the keys of Nest's parameter metadata. A key consists of the kind of parameter (3 for the body, 4 for the
@@ -160,7 +160,7 @@ function operation({ description, body, query }: Route): Json {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, content: { 'application/json': { schema: reference(body) } } } }),
+      : { requestBody: { required: true, content: { 'application/json': { schema: schemaReference(body) } } } }),
     responses: {
       [status]: {
         description: summary,
@@ -174,7 +174,7 @@ function operation({ description, body, query }: Route): Json {
           ? {}
           : {
               content: {
-                'application/json': { schema: reference(response) },
+                'application/json': { schema: schemaReference(response) },
                 ...(csv ? { 'text/csv': { schema: { type: 'string', maxLength: LONGEST_CSV } } } : {}),
               },
             }),

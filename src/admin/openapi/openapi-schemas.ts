@@ -14,7 +14,7 @@ const FORMATS_WITHOUT_PATTERN = new Set(['date', 'date-time', 'ipv4']);
 const PATTERNS_WITHOUT_FORMAT = new Set(['ipv6', 'cidrv4', 'cidrv6']);
 
 /** Returns a reference to a named schema. Throws if the schema has no name. */
-export function reference(schema: z.ZodType): Json {
+export function schemaReference(schema: z.ZodType): Json {
   return { $ref: componentUri(nameOf(schema)) };
 }
 

@@ -41,7 +41,7 @@ export function responseRecordOf(request: FastifyRequest): ResponseRecord | unde
   if (claim === undefined) return undefined;
   return {
     complete: (trx, change) => writeOutcome(trx, claim, locationOf(change)),
-    keep: (trx, body) => writeBody(trx, claim, body),
+    storeBody: (trx, body) => writeBody(trx, claim, body),
   };
 }
 
@@ -54,7 +54,7 @@ export function responseRecordOf(request: FastifyRequest): ResponseRecord | unde
 export function storeResponseBody<T>(context: ChangeContext, bodyOf: (made: T) => object): ChangeContext {
   const { response } = context;
   if (response === undefined) return context;
-  return { ...context, storeResponse: (trx, made) => response.keep(trx, bodyOf(made as T)) };
+  return { ...context, storeResponse: (trx, made) => response.storeBody(trx, bodyOf(made as T)) };
 }
 
 /**

@@ -49,7 +49,7 @@ export class RequestsController {
   ): Promise<RequestLogList> {
     const { timeZone } = await this.accounts.get(accountId);
     const { keptSinceMs } = this.logs;
-    const page = await this.logs.page(accountId, { ...logQuery(query), granted });
+    const page = await this.logs.readPage(accountId, { ...logQuery(query), granted });
     setNextLink(reply, query, page.nextCursor);
     return {
       data: page.data.map((row) => requestLogEntry(row, timeZone)),

@@ -11,8 +11,8 @@ export function browserOf(request: FastifyRequest, site: Site): Browser {
     ip: request.ip,
     userAgent,
     requestId: request.id,
-    session: site.read(cookie, 'session'),
-    known: site.read(cookie, 'known'),
+    session: site.readCookie(cookie, 'session'),
+    known: site.readCookie(cookie, 'known'),
   };
 }
 
@@ -20,6 +20,6 @@ export function browserOf(request: FastifyRequest, site: Site): Browser {
  * Sets the session cookie of a completed sign-in, and the cookie `known` of browsers in which a member has signed in.
  */
 export function setSessionCookies(reply: FastifyReply, site: Site, { token, known }: SignedInMember): void {
-  const cookies = [site.cookie('session', token), site.cookie('known', known, KNOWN_BROWSER_SECONDS)];
+  const cookies = [site.setCookieValue('session', token), site.setCookieValue('known', known, KNOWN_BROWSER_SECONDS)];
   reply.header('Set-Cookie', cookies);
 }

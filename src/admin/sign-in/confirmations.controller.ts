@@ -20,7 +20,7 @@ import { Operation } from '../openapi/operation-decorator.js';
 import { timeField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 import { shownPasskeySchema } from '../me/passkey.resource.js';
-import { shown } from './passkey-sign-in.controller.js';
+import { toAuthenticationResponse } from './passkey-sign-in.controller.js';
 import { browserOf } from './browser.js';
 
 const passwordSchema = z.strictObject({ password: passwordField });
@@ -72,7 +72,7 @@ export class ConfirmationsController {
         headers: ['WWW-Authenticate', CHALLENGE],
       });
     }
-    const confirmed = await this.sessions.confirm(session.id);
+    const confirmed = await this.sessions.recordConfirmation(session.id);
     if (confirmed === undefined) throw new Problem('session_ended', { headers: ['WWW-Authenticate', CHALLENGE] });
     const until = Math.min(confirmed.confirmedAt + CONFIRMED_MS, confirmed.endsAt);
     return { confirmed_until: formatWithOffset(until, 'UTC') };
@@ -101,8 +101,8 @@ export class ConfirmationsController {
       return code === undefined || (await this.secondFactor.isRight(member.id, { code }, browser));
     }
     if (passkey === undefined) return false;
-    const step = this.site.read(request.headers.cookie, 'step');
-    const { memberId } = await this.passkeys.authenticate(step, 'confirm', shown(passkey));
+    const step = this.site.readCookie(request.headers.cookie, 'step');
+    const { memberId } = await this.passkeys.authenticate(step, 'confirm', toAuthenticationResponse(passkey));
     return memberId === member.id;
   }
 }
@@ -131,6 +131,6 @@ export class MyPasswordController {
     this.signInMethods.checkOffered('passwords');
     const { member, session } = memberOfCaller(caller);
     const created = await this.passwords.change(member.id, password, session, browserOf(request, this.site), context);
-    reply.header('Set-Cookie', this.site.cookie('session', created.token));
+    reply.header('Set-Cookie', this.site.setCookieValue('session', created.token));
   }
 }

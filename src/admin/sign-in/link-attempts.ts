@@ -21,10 +21,10 @@ export async function countFailedTries<Result>(
   const attempt = await attempts.beginUnnamed(ip);
   try {
     const result = await work();
-    await attempt.refunded();
+    await attempt.uncount();
     return result;
   } catch (error) {
-    if (!(error instanceof Problem) || !COUNTED.has(error.code)) await attempt.refunded();
+    if (!(error instanceof Problem) || !COUNTED.has(error.code)) await attempt.uncount();
     throw error;
   }
 }

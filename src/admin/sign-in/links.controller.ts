@@ -49,7 +49,7 @@ export class LinksController {
   ): Promise<SignInResource> {
     return countFailedTries(this.attempts, request.ip, async () => {
       const browser = browserOf(request, this.site);
-      const liveSession = browser.session === undefined ? undefined : await this.sessions.find(browser.session);
+      const liveSession = browser.session === undefined ? undefined : await this.sessions.findSession(browser.session);
       const result = await this.links.useLink(body, browser, liveSession);
       return result.state === 'portal'
         ? this.responses.ofPortal(result, reply)

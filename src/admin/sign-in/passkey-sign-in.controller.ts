@@ -34,7 +34,7 @@ export class PasskeySignInController {
   async begin(@Res({ passthrough: true }) reply: FastifyReply): Promise<PublicKeyCredentialRequestOptionsJSON> {
     this.signInMethods.checkOffered('passkeys');
     const { options, step } = await this.passkeys.beginSignIn();
-    reply.header('Set-Cookie', this.site.cookie('step', step.token));
+    reply.header('Set-Cookie', this.site.setCookieValue('step', step.token));
     return options;
   }
 
@@ -49,16 +49,16 @@ export class PasskeySignInController {
     const attempt = await this.attempts.beginUnnamed(request.ip);
     reply.header('Set-Cookie', this.site.noCookie('step'));
     try {
-      const step = this.site.read(request.headers.cookie, 'step');
-      const { memberId } = await this.passkeys.authenticate(step, 'sign_in', shown(response));
-      const signedIn = await this.signIn.finish(memberId, 'passkey', browser);
-      await attempt.refunded();
+      const step = this.site.readCookie(request.headers.cookie, 'step');
+      const { memberId } = await this.passkeys.authenticate(step, 'sign_in', toAuthenticationResponse(response));
+      const signedIn = await this.signIn.startSession(memberId, 'passkey', browser);
+      await attempt.uncount();
       return await this.responses.ofMember({ state: 'signed_in', ...signedIn }, reply);
     } catch (error) {
       if (error instanceof Problem && error.code === 'invalid_credentials') {
         this.signIn.noteRefused(null, 'passkey', browser);
       } else {
-        await attempt.refunded();
+        await attempt.uncount();
       }
       throw error;
     }
@@ -80,7 +80,7 @@ export class PasskeyConfirmationController {
   ): Promise<PublicKeyCredentialRequestOptionsJSON> {
     this.signInMethods.checkOffered('passkeys');
     const { options, step } = await this.passkeys.beginConfirmation(id);
-    reply.header('Set-Cookie', this.site.cookie('step', step.token));
+    reply.header('Set-Cookie', this.site.setCookieValue('step', step.token));
     return options;
   }
 }
@@ -89,7 +89,7 @@ export class PasskeyConfirmationController {
  * Converts a passkey response for the WebAuthn library. Omits extension results, and a `userHandle` that the browser
  * sent as null.
  */
-export function shown({ id, rawId, type, response }: ShownPasskey): AuthenticationResponseJSON {
+export function toAuthenticationResponse({ id, rawId, type, response }: ShownPasskey): AuthenticationResponseJSON {
   const { userHandle, ...signed } = response;
   const named = userHandle === null || userHandle === undefined ? {} : { userHandle };
   return { id, rawId, type, clientExtensionResults: {}, response: { ...signed, ...named } };

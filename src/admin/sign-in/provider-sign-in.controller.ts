@@ -32,8 +32,8 @@ export class ProviderSignInController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<z.output<typeof startedSchema>> {
     const journey = await this.journeys.begin(this.providers.issuerOf(provider), body, browserOf(request, this.site));
-    const { url, step } = await this.providers.begin(provider, journey);
-    reply.header('Set-Cookie', this.site.cookie('step', step.token));
+    const { url, step } = await this.providers.beginSignIn(provider, journey);
+    reply.header('Set-Cookie', this.site.setCookieValue('step', step.token));
     return { url };
   }
 
@@ -48,11 +48,11 @@ export class ProviderSignInController {
     reply.header('Set-Cookie', this.site.noCookie('step'));
     let failureUrl = (code: string): string => failurePage('sign_in', '/', code);
     try {
-      const step = await this.providers.consumeStep(this.site.read(request.headers.cookie, 'step'));
+      const step = await this.providers.consumeStep(this.site.readCookie(request.headers.cookie, 'step'));
       const { purpose, returnTo } = step.data;
       failureUrl = (code) => failurePage(purpose, returnTo, code);
       const { search } = new URL(request.url, this.site.origin);
-      const arrival = await this.providers.finish(provider, step, search);
+      const arrival = await this.providers.verifyCallback(provider, step, search);
       const signedIn = await this.journeys.end(arrival, browserOf(request, this.site));
       if (signedIn !== null) setSessionCookies(reply, this.site, signedIn);
       await reply.redirect(arrival.returnTo, 303);

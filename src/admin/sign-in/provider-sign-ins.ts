@@ -102,7 +102,7 @@ export class ProviderSignIns {
   async end(arrival: ProviderArrival, browser: Browser): Promise<SignedInMember | null> {
     switch (arrival.purpose) {
       case 'sign_in':
-        return this.signIn.finish(arrival, browser);
+        return this.signIn.signInMember(arrival, browser);
       case 'invitation':
         return this.invitations.acceptInvitation(arrival, browser);
       case 'link':
@@ -112,10 +112,10 @@ export class ProviderSignIns {
         if (member.id !== arrival.memberId) throw new Problem('session_ended');
         const { ip, requestId } = browser;
         if (arrival.purpose === 'link')
-          await this.signIn.link(arrival, session.id, { actor: member.id, ip, requestId });
+          await this.signIn.linkIdentity(arrival, session.id, { actor: member.id, ip, requestId });
         else {
           await this.checkMayConfirm(member, session);
-          await this.signIn.confirm(arrival, session.id, browser);
+          await this.signIn.confirmSession(arrival, session.id, browser);
         }
         return null;
       }
@@ -132,7 +132,7 @@ export class ProviderSignIns {
    * Returns the session of the browser. Rejects with `missing_credentials` if the browser has no session of a member.
    */
   private async requireMember({ session }: Browser): Promise<LiveMemberSession> {
-    const live = session === undefined ? undefined : await this.sessions.find(session);
+    const live = session === undefined ? undefined : await this.sessions.findSession(session);
     if (live !== undefined && live.member !== null) return live;
     throw new Problem('missing_credentials', { headers: ['WWW-Authenticate', CHALLENGE] });
   }

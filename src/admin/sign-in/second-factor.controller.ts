@@ -24,7 +24,7 @@ export class SecondFactorController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignInResource> {
-    const step = this.site.read(request.headers.cookie, 'step');
+    const step = this.site.readCookie(request.headers.cookie, 'step');
     const { code, recovery_code: recoveryCode = '' } = body;
     const factor = code === undefined ? { recoveryCode } : { code };
     try {

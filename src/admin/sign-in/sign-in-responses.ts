@@ -52,7 +52,7 @@ export class SignInResponses {
     reply: FastifyReply,
   ): Promise<SignInResource> {
     const { token, expiresAt } = await this.secondFactor.begin(memberId, method);
-    reply.header('Set-Cookie', this.site.cookie('step', token));
+    reply.header('Set-Cookie', this.site.setCookieValue('step', token));
     return {
       state: 'second_factor',
       ways: ['totp', 'recovery_code'],
@@ -62,8 +62,8 @@ export class SignInResponses {
 
   /** Returns the response to the user of a portal link, and sets the session cookie. */
   async ofPortal({ token }: Pick<BegunSession, 'token'>, reply: FastifyReply): Promise<SignInResource> {
-    reply.header('Set-Cookie', this.site.cookie('session', token));
-    const live = await this.sessions.find(token);
+    reply.header('Set-Cookie', this.site.setCookieValue('session', token));
+    const live = await this.sessions.findSession(token);
     if (live === undefined || live.portal === null) throw new Error('the new portal session was not found');
     const me = await this.me.read({ kind: 'portal', portal: live.portal, session: live.session, cookie: token });
     return { state: 'signed_in', me };

@@ -49,7 +49,7 @@ export class UsageController {
       setNextLink(reply, { ...fields, ...days }, report.next_cursor);
     }
     if (forecast !== 'true') return report;
-    return { ...report, forecasts: await this.usage.forecasts(subject, report, account.createdAt) };
+    return { ...report, forecasts: await this.usage.readForecasts(subject, report, account.createdAt) };
   }
 
   /**
@@ -72,7 +72,7 @@ export class UsageController {
    * connection, so that a partial file never looks complete.
    */
   private async csv(subject: UsageSubject, query: UsageQuery, reply: FastifyReply): Promise<Readable> {
-    const text = csvText(query.groups, this.usage.rows.all(subject, { ...query, limit: LARGEST_USAGE_PAGE }));
+    const text = csvText(query.groups, this.usage.rows.readAllPages(subject, { ...query, limit: LARGEST_USAGE_PAGE }));
     const first = await text.next();
     const name = `usage_${subject.accountId}_${dateOf(query.from)}_${dateOf(query.to)}.csv`;
     void reply.header('Content-Type', CSV_CONTENT_TYPE).header('Content-Disposition', `attachment; filename="${name}"`);

@@ -28,7 +28,7 @@ export class EventTypesController {
 
   @Operation('listEventTypes', eventTypeListSchema)
   list(): ListBody<EventTypeResource> {
-    const data = this.catalogue.types().map((each): EventTypeResource => {
+    const data = this.catalogue.listTypes().map((each): EventTypeResource => {
       return { ...each, schema: each.schema as EventTypeResource['schema'] };
     });
     return { data, has_more: false, next_cursor: null };

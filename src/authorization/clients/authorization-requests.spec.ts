@@ -32,7 +32,7 @@ describe('an authorization request', () => {
   });
 
   it('creates no key if the browser cannot return', async () => {
-    await oauth.objects.forget(INTERACTION, id);
+    await oauth.objects.deleteObject(INTERACTION, id);
     await expect(oauth.approve(id, accountId)).rejects.toMatchObject({ code: 'resource_not_found' });
     expect(await statuses()).toEqual([]);
   });

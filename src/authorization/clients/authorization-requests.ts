@@ -11,7 +11,7 @@ import { hashSecret } from '../../keys/api-key-format.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientKeys } from './client-keys.js';
-import type { ObjectOrigin } from './object-room.js';
+import type { ObjectOrigin } from './object-limits.js';
 import type { OAuthObjects, StoredPayload } from './oauth-objects.js';
 
 /** Kinds of stored objects that the authorization server and the panel both use. */
@@ -105,7 +105,7 @@ export class AuthorizationRequests {
   /** Stores the library's interaction for a new request. First deletes older requests if a limit is reached. */
   async open(id: string, interaction: StoredPayload, expiresAtMs: number, origin: ObjectOrigin): Promise<void> {
     const { objects, mostOpen = MAX_OPEN } = this.parts;
-    const room = objects.room({
+    const room = objects.limitsFor({
       kind: INTERACTION,
       beside: [REQUEST],
       lifetimeMs: REQUEST_LIFETIME_MS,
@@ -114,25 +114,25 @@ export class AuthorizationRequests {
       mostOfSite: MAX_OPEN_OF_SITE,
       mostOfClient: MAX_OPEN_OF_CLIENT,
     });
-    await room.make(origin);
-    await objects.put(INTERACTION, id, interaction, expiresAtMs, { origin });
+    await room.makeRoom(origin);
+    await objects.storeObject(INTERACTION, id, interaction, expiresAtMs, { origin });
   }
 
   /** Reports whether a client is registered, or its metadata document is stored. */
   async isKnown(clientId: string): Promise<boolean> {
     const kind = clientId.startsWith('https://') ? DOCUMENT : CLIENT;
-    return (await this.parts.objects.find(kind, clientId)) !== undefined;
+    return (await this.parts.objects.findPayload(kind, clientId)) !== undefined;
   }
 
   /** Stores a request for the panel. */
   add(id: string, request: AuthorizationRequest): Promise<void> {
     const { objects, clock } = this.parts;
-    return objects.put(REQUEST, id, { ...request }, clock.now() + REQUEST_LIFETIME_MS);
+    return objects.storeObject(REQUEST, id, { ...request }, clock.now() + REQUEST_LIFETIME_MS);
   }
 
   /** Returns an undecided request. Rejects with `resource_not_found`. */
   async get(id: string): Promise<AuthorizationRequest> {
-    const found = await this.parts.objects.find(REQUEST, id);
+    const found = await this.parts.objects.findPayload(REQUEST, id);
     if (found === undefined || found.consumedAt !== null) throw notFound();
     return found.payload as unknown as AuthorizationRequest;
   }
@@ -215,7 +215,7 @@ export class AuthorizationRequests {
 
   /** Marks the request as decided, so that only one of two concurrent decisions succeeds. */
   private async consume(id: string): Promise<void> {
-    if (!(await this.parts.objects.consume(REQUEST, id))) throw notFound();
+    if (!(await this.parts.objects.markUsed(REQUEST, id))) throw notFound();
   }
 
   /**
@@ -227,17 +227,17 @@ export class AuthorizationRequests {
     // The revocation must not change the recorded response of the request.
     const undoContext = context && { ...context, response: undefined };
     if (key !== undefined && undoContext !== undefined) await keys.revoke(key.id, undoContext).catch(() => undefined);
-    await objects.release(REQUEST, id).catch(() => undefined);
+    await objects.unmarkUsed(REQUEST, id).catch(() => undefined);
   }
 
   private async readInteraction(id: string): Promise<StoredPayload> {
-    const found = await this.parts.objects.find(INTERACTION, id);
+    const found = await this.parts.objects.findPayload(INTERACTION, id);
     if (found === undefined) throw notFound();
     return found.payload;
   }
 
   private async storeResult(id: string, interaction: StoredPayload, result: StoredPayload): Promise<void> {
-    if (!(await this.parts.objects.change(INTERACTION, id, { ...interaction, result }))) throw notFound();
+    if (!(await this.parts.objects.replacePayload(INTERACTION, id, { ...interaction, result }))) throw notFound();
   }
 }
 

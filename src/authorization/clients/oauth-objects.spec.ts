@@ -10,7 +10,7 @@ it('deletes expired objects and no others', async () => {
   const objects = new OAuthObjects(database.db, clock);
   const rows = async () => (await database.db.selectFrom('oauth_object').select('kind').execute()).length;
   try {
-    for (let n = 0; n < 3; n++) await objects.put('Request', `r${n}`, {}, clock.now() + 1_000 * (n + 1));
+    for (let n = 0; n < 3; n++) await objects.storeObject('Request', `r${n}`, {}, clock.now() + 1_000 * (n + 1));
     clock.advance(1_500);
     expect(await objects.forgetExpired()).toBe(1);
     expect(await rows()).toBe(2);

@@ -7,7 +7,7 @@ import { deleteExpiredRows } from '../../stores/database/expired-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import { hashSecret } from '../../keys/api-key-format.js';
 import type { Clock } from '../../platform/clock.js';
-import { ObjectLimits, type ObjectOrigin, type RoomBounds } from './object-room.js';
+import { ObjectLimits, type ObjectOrigin, type RoomBounds } from './object-limits.js';
 import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const EXPIRING_TABLE = { table: 'oauth_object', key: 'hash', until: 'expires_at' } as const;
@@ -38,7 +38,7 @@ export class OAuthObjects {
   ) {}
 
   /** Returns a store that reads and writes in the caller's transaction. */
-  within(trx: Kysely<Tables>): OAuthObjects {
+  inTransaction(trx: Kysely<Tables>): OAuthObjects {
     return new OAuthObjects(trx, this.clock);
   }
 
@@ -46,7 +46,7 @@ export class OAuthObjects {
    * Stores an object that expires at `expiresAtMs`, in milliseconds since the epoch. Replaces an object of the same
    * kind and ID. Replacing a used object does not make the object usable again.
    */
-  async put(
+  async storeObject(
     kind: string,
     id: string,
     payload: StoredPayload,
@@ -63,7 +63,7 @@ export class OAuthObjects {
   }
 
   /** Returns an object, or undefined if the object is unknown or expired. */
-  async find(kind: string, id: string): Promise<StoredObject | undefined> {
+  async findPayload(kind: string, id: string): Promise<StoredObject | undefined> {
     const row = await this.db
       .selectFrom('oauth_object')
       .select(['payload', 'consumed_at'])
@@ -78,7 +78,7 @@ export class OAuthObjects {
    * Replaces the payload of an object.
    * @returns whether the object exists and has not expired
    */
-  async change(kind: string, id: string, payload: StoredPayload): Promise<boolean> {
+  async replacePayload(kind: string, id: string, payload: StoredPayload): Promise<boolean> {
     const { numUpdatedRows } = await this.db
       .updateTable('oauth_object')
       .set({ payload: JSON.stringify(payload) })
@@ -105,7 +105,7 @@ export class OAuthObjects {
    * Marks a single-use object as used.
    * @returns false if the object was already used, is unknown or has expired
    */
-  async consume(kind: string, id: string): Promise<boolean> {
+  async markUsed(kind: string, id: string): Promise<boolean> {
     const now = this.clock.now();
     const { numUpdatedRows } = await this.db
       .updateTable('oauth_object')
@@ -119,7 +119,7 @@ export class OAuthObjects {
   }
 
   /** Marks an object as unused again, after the action that consumed the object has failed. */
-  async release(kind: string, id: string): Promise<void> {
+  async unmarkUsed(kind: string, id: string): Promise<void> {
     await this.db
       .updateTable('oauth_object')
       .set({ consumed_at: null })
@@ -129,7 +129,7 @@ export class OAuthObjects {
   }
 
   /** Deletes an object. */
-  async forget(kind: string, id: string): Promise<void> {
+  async deleteObject(kind: string, id: string): Promise<void> {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('hash', '=', hashSecret(id)).execute();
   }
 
@@ -139,7 +139,7 @@ export class OAuthObjects {
   }
 
   /** Returns the `ObjectLimits` that enforces these limits for one kind of object. */
-  room(bounds: RoomBounds): ObjectLimits {
+  limitsFor(bounds: RoomBounds): ObjectLimits {
     return new ObjectLimits(this.db, this.clock, bounds);
   }
 

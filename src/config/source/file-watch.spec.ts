@@ -29,7 +29,7 @@ afterEach(() => {
 it('reports a new file once, and its removal once', async () => {
   const other = join(folder, 'b.yaml');
   writeFileSync(other, 'b');
-  await watch.follow([other, file]);
+  await watch.watchFiles([other, file]);
   writeFileSync(file, 'a');
   writeFileSync(other, 'bb');
   await eventually('they have come', () => changes === 1);
@@ -40,7 +40,7 @@ it('reports a new file once, and its removal once', async () => {
 it('reports a file once if it was written while its follower was reading it', async () => {
   const beginMs = Date.now() - 1_000;
   writeFileSync(file, 'a');
-  watch.follow([file], beginMs);
+  watch.watchFiles([file], beginMs);
   await eventually('it is read again', () => changes === 1);
   await sleep(LONG_MS);
   expect(changes).toBe(1);
@@ -48,15 +48,15 @@ it('reports a file once if it was written while its follower was reading it', as
 
 it('does not report a file that is unchanged or still missing', async () => {
   writeFileSync(file, 'a');
-  watch.follow([file, join(folder, 'missing.yaml')], Date.now() + 60_000);
+  watch.watchFiles([file, join(folder, 'missing.yaml')], Date.now() + 60_000);
   await sleep(LONG_MS);
   expect(changes).toBe(0);
 });
 
 it('does not report files that are no longer followed, or any file after stop', async () => {
   writeFileSync(file, 'a');
-  await watch.follow([file]);
-  await watch.follow([join(folder, 'b.yaml')]);
+  await watch.watchFiles([file]);
+  await watch.watchFiles([join(folder, 'b.yaml')]);
   writeFileSync(file, 'aa');
   await sleep(LONG_MS);
   writeFileSync(join(folder, 'b.yaml'), 'b');

@@ -27,7 +27,7 @@ export class FileWatch {
   private isChecking = false;
 
   /**
-   * Starts no checks before the first call of `follow`.
+   * Starts no checks before the first call of `watchFiles`.
    * @param onChange called once for several changes close together
    * @param checkIntervalMs time between two checks, in ms
    * @param settleMs time without changes before `onChange` is called, in ms
@@ -44,7 +44,7 @@ export class FileWatch {
    * were written later count as changed. Without this time, the current state counts as read.
    * @returns resolves when the current states are known, so that later changes are detected; never rejects
    */
-  follow(files: readonly string[], readSinceMs = Infinity): Promise<void> {
+  watchFiles(files: readonly string[], readSinceMs = Infinity): Promise<void> {
     for (const name of this.known.keys()) if (!files.includes(name)) this.known.delete(name);
     const added = files.filter((name) => !this.known.has(name));
     for (const name of added) this.known.set(name, UNSEEN);

@@ -19,7 +19,7 @@ describeWithOpenssl('ListenerCertificate', () => {
     renameSync(next.key, files.key);
     const contexts: SecureContextOptions[] = [];
     const server = { setSecureContext: (given: SecureContextOptions) => contexts.push(given) } as unknown as Server;
-    const stop = certificate.follow(server);
+    const stop = certificate.watchServer(server);
     try {
       await eventually('it is taken', () => contexts.length === 1);
       expect(String(contexts[0]?.cert)).not.toBe(String(before.cert));

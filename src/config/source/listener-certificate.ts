@@ -71,10 +71,10 @@ export class ListenerCertificate {
    * server.
    * @returns a function that stops the watch
    */
-  follow(server: Server): () => void {
+  watchServer(server: Server): () => void {
     const files = new FileWatch(() => void this.apply(server));
     // The watch does not detect changes between `read` and this call, so compare the contents once.
-    void files.follow(namesOf(this.paths)).then(() => this.applyIfChanged(server));
+    void files.watchFiles(namesOf(this.paths)).then(() => this.applyIfChanged(server));
     return () => files.stop();
   }
 

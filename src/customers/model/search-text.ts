@@ -7,7 +7,7 @@
 const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', đ: 'd', ł: 'l', æ: 'ae', œ: 'oe', ı: 'i' };
 
 /** Converts a text to lower case without accents, such as `Jürgen Łukasz` to `jurgen lukasz`. */
-export function fold(text: string): string {
+export function foldCase(text: string): string {
   return text
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -18,14 +18,14 @@ export function fold(text: string): string {
 
 /** Returns the searchable text of a customer. */
 export function searchText(customer: { first_name: string; last_name: string; email: string }): string {
-  return fold(`${customer.first_name} ${customer.last_name} ${customer.email}`);
+  return foldCase(`${customer.first_name} ${customer.last_name} ${customer.email}`);
 }
 
 /**
  * Returns a LIKE pattern for each word of a search. A customer must match all patterns. The escape character is `\`.
  */
 export function likePatterns(search: string): string[] {
-  return fold(search)
+  return foldCase(search)
     .split(/\s+/)
     .filter((word) => word !== '')
     .map((word) => `%${word.replace(/[\\%_]/g, '\\$&')}%`);

@@ -4,7 +4,7 @@
  */
 import type { Activity, Customer, CustomerFields, CustomerStatus } from '../model/customer.js';
 import { newCustomerId } from '../model/customer.js';
-import { fold } from '../model/search-text.js';
+import { foldCase } from '../model/search-text.js';
 import type { Origin } from './names.js';
 import { NOTES, ORIGINS } from './names.js';
 import { Random } from './random.js';
@@ -145,5 +145,5 @@ function inventEmail(random: Random, firstName: string, lastName: string, emails
 }
 
 function emailPart(name: string): string {
-  return fold(name.toLowerCase().replace(/[äöü]/g, (letter) => UMLAUTS[letter] ?? letter)).replace(/[^a-z-]/g, '');
+  return foldCase(name.toLowerCase().replace(/[äöü]/g, (letter) => UMLAUTS[letter] ?? letter)).replace(/[^a-z-]/g, '');
 }

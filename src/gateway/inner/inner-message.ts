@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { InnerCall } from '../../admission/mounted/inner-call.js';
 import { markForAuthenticator, tokenAuthenticatorOf } from '../../keys/clients/token-authenticator.js';
 import type { ClientFields, ClientMessage } from '../../http/client/client-response.js';
-import { fieldsOfLines, trimmed } from '../../http/grammar/fields.js';
+import { fieldsOfLines, trimSpaces } from '../../http/grammar/fields.js';
 
 /**
  * InnerFields provides the header fields of an inner call. The fields that identify the client are copied from the
@@ -81,5 +81,5 @@ function valueIn(lines: string, begin: string): string | undefined {
   // The name may also occur within a value. A field name begins after a line feed.
   while (at > 0 && lines[at - 1] !== '\n') at = lines.indexOf(begin, at + 1);
   if (at === -1) return undefined;
-  return trimmed(lines, at + begin.length, lines.indexOf('\r', at));
+  return trimSpaces(lines, at + begin.length, lines.indexOf('\r', at));
 }

@@ -34,7 +34,7 @@ beforeEach(async () => {
   const limited = { ...gateway, limits: { ...gateway.limits, connectionsPerAddress: MAX_CONNECTIONS } };
   const descriptors = new FileDescriptors();
   const times = [KEEP_ALIVE_TIMEOUT_MS, SWEEP_INTERVAL_MS] as const;
-  stop = new Connections(limited, services, descriptors, log, ...times).watch(server);
+  stop = new Connections(limited, services, descriptors, log, ...times).attachTo(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 });

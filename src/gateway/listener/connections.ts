@@ -98,7 +98,7 @@ export class Connections {
   }
 
   /** Starts to enforce the limits on a server. Returns a function that stops the sweeps. */
-  watch(server: Server): () => void {
+  attachTo(server: Server): () => void {
     this.server = server;
     limitServer(server, this.limits);
     server.on('drop', () => METRICS.connectionsCut.series('limit').inc());

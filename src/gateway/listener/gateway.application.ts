@@ -186,7 +186,7 @@ function serveTls(
   const stopHttp2 = speakHttp2(server, sessions, fastPath.serveStream, (nodeListener) =>
     plainTlsListener(server, nodeListener, fastPath),
   );
-  const stopFollowing = certificate.follow(server);
+  const stopFollowing = certificate.watchServer(server);
   fastify.addHook('preClose', (done) => {
     stopFollowing();
     sessions.end();
@@ -201,7 +201,7 @@ function serveTls(
 
 /** Enforces the limits of `Connections` until the application closes. */
 function limitConnections(server: Server, connections: Connections, fastify: FastifyInstance): void {
-  const stop = connections.watch(server);
+  const stop = connections.attachTo(server);
   fastify.addHook('onClose', (_instance, done) => {
     stop();
     done();

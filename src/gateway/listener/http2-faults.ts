@@ -33,7 +33,7 @@ export class Http2Faults {
   }
 
   /** Records that a stream of the session has closed. Counts the streams that were reset for a protocol error. */
-  closed(stream: ServerHttp2Stream): void {
+  recordClosedStream(stream: ServerHttp2Stream): void {
     if (stream.rstCode === constants.NGHTTP2_PROTOCOL_ERROR) this.resets += 1;
   }
 

@@ -57,7 +57,7 @@ export class Http2Sessions {
       streams.add(stream);
       stream.once('close', () => {
         streams.delete(stream);
-        faults.closed(stream);
+        faults.recordClosedStream(stream);
         if (streams.size === 0) open.idleSinceMs = performance.now();
       });
     });

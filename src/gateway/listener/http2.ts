@@ -77,14 +77,14 @@ export function speakHttp2(
     const socket = accepted;
     if (socket === undefined) return;
     sessions.add(session, socket);
-    unadmitted.open(session);
+    unadmitted.trackSession(session);
     const onStream: StreamListener = (stream, headers, flags, rawHeaders) => {
-      if (!unadmitted.begin(session, stream)) return;
-      const request = StreamRequest.of(stream, headers, rawHeaders, socket);
+      if (!unadmitted.checkNewStream(session, stream)) return;
+      const request = StreamRequest.fromStream(stream, headers, rawHeaders, socket);
       if (request === undefined || !serve(request)) {
         for (const listener of nodeStreamListeners) listener.call(http2, stream, headers, flags, rawHeaders);
       }
-      unadmitted.hold(session, stream, rawHeaders);
+      unadmitted.countStream(session, stream, rawHeaders);
     };
     session.on('stream', onStream);
   });

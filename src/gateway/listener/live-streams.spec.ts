@@ -18,7 +18,7 @@ describe('LiveStreams', () => {
     barred = [];
     const refused = { recheck: async () => ({ code: 'revoked_api_key' }) } as unknown as Authenticator;
     live = new LiveStreams(() => calls, refused);
-    live.follow({ subscribe: (listener: typeof publish) => (publish = listener) } as unknown as InvalidationBus);
+    live.followChanges({ subscribe: (listener: typeof publish) => (publish = listener) } as unknown as InvalidationBus);
   });
   afterEach(() => {
     live.stop();

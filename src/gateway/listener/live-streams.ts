@@ -34,7 +34,7 @@ export class LiveStreams {
    * Starts the checks. Key caches must subscribe to the bus first, because the checks read the changed keys from the
    * caches.
    */
-  follow(bus: InvalidationBus): void {
+  followChanges(bus: InvalidationBus): void {
     bus.subscribe((change) => this.onChange(change));
     this.timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS);
     this.timer.unref();

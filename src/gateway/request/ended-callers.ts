@@ -16,7 +16,7 @@ export class EndedCallers {
 
   constructor(
     private readonly authenticator: Pick<Authenticator, 'lookUpForCounting' | 'ownerOf'>,
-    private readonly failedAttempts: Pick<FailedAttempts, 'problemFor' | 'record'>,
+    private readonly failedAttempts: Pick<FailedAttempts, 'problemFor' | 'recordAttempt'>,
   ) {}
 
   /**
@@ -49,7 +49,7 @@ export class EndedCallers {
     try {
       const key = await found;
       // An unknown key causes a database lookup here, too, so it counts as a failed attempt.
-      if (key === 'unknown') this.failedAttempts.record(exchange.clientAddress, exchange.isFromUnknownProxy);
+      if (key === 'unknown') this.failedAttempts.recordAttempt(exchange.clientAddress, exchange.isFromUnknownProxy);
       return keyOf(key);
     } catch {
       return undefined;

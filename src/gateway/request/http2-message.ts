@@ -47,7 +47,7 @@ export class StreamRequest implements ClientMessage {
   }
 
   /** Creates the request of a stream. Returns undefined if the request needs Node's request object. */
-  static of(
+  static fromStream(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     fields: readonly string[],

@@ -11,7 +11,7 @@ import type { PreviewedRequest } from '../../admission/previewed-request.js';
 import type { ObservedTrace } from '../../platform/metrics/family.js';
 import type { Problem } from '../../platform/problems/errors.js';
 import { SPAN_KIND, type Span, type SpanExporter } from '../../platform/span-exporter.js';
-import type { Waiting } from '../../platform/waiting.js';
+import type { ResultReceiver } from '../../platform/callbacks.js';
 import type { Exchange } from './exchange.js';
 import { loggedMethod, loggedPath } from './log-line.js';
 import { parseTraceparent, SAMPLED, spanIdOf } from './request-ids.js';
@@ -77,7 +77,7 @@ class TimedStep implements Step {
     private readonly step: Step,
   ) {}
 
-  check(request: AdmissionRequest, waiting: Waiting<unknown>): boolean | undefined {
+  check(request: AdmissionRequest, waiting: ResultReceiver<unknown>): boolean | undefined {
     const { trace } = request as Exchange;
     trace?.beginStep(this.name);
     const mayPass = this.step.check(request, waiting);

@@ -32,11 +32,11 @@ it('resets the oldest unread refusals before a stream whose key is being looked 
   streams = new UnadmittedStreams();
   let session = {} as ServerHttp2Session;
   const hold = (isRefused: boolean, isNew: boolean): FakeStream => {
-    if (isNew) streams.open((session = {} as ServerHttp2Session));
+    if (isNew) streams.trackSession((session = {} as ServerHttp2Session));
     const stream = new FakeStream(isRefused);
     const node = stream as unknown as ServerHttp2Stream;
-    expect(streams.begin(session, node)).toBe(true);
-    streams.hold(session, node, FIELDS);
+    expect(streams.checkNewStream(session, node)).toBe(true);
+    streams.countStream(session, node, FIELDS);
     return stream;
   };
   const lookedUp = hold(false, true);
@@ -49,9 +49,9 @@ it('resets the oldest streams with pending key lookups if nothing else is held',
   streams = new UnadmittedStreams();
   const held = Array.from({ length: STREAMS }, () => {
     const session = {} as ServerHttp2Session;
-    streams.open(session);
+    streams.trackSession(session);
     const stream = new FakeStream(false);
-    streams.hold(session, stream as unknown as ServerHttp2Stream, FIELDS);
+    streams.countStream(session, stream as unknown as ServerHttp2Stream, FIELDS);
     return stream;
   });
   expect([held.at(0)?.isReset, held.at(-1)?.isReset]).toEqual([true, false]);

@@ -91,14 +91,16 @@ export function recordAdmission(stream: ServerHttp2Stream): void {
 }
 
 /**
- * UnadmittedStreams enforces the limits for one listener. For each stream, call `begin`, then serve the request, then
- * call `hold`.
+ * UnadmittedStreams enforces the limits for one listener. For each stream, call `checkNewStream`, then serve the
+ * request, then call `countStream`.
  */
 export class UnadmittedStreams {
   /** Counted streams, oldest first. */
   private readonly held = new Set<Held>();
   private bytes = 0;
-  /** Stream whose key was accepted between `begin` and `hold`. `hold` does not count this stream. */
+  /**
+   * Stream whose key was accepted between `checkNewStream` and `countStream`. `countStream` does not count this stream.
+   */
   private admitted: ServerHttp2Stream | undefined;
   private readonly timer: NodeJS.Timeout;
 
@@ -112,12 +114,12 @@ export class UnadmittedStreams {
   }
 
   /** Starts to count the streams of a connection. */
-  open(session: ServerHttp2Session): void {
+  trackSession(session: ServerHttp2Session): void {
     (session as OpenedSession)[OPENED] = new SessionStreams(session, this);
   }
 
   /** Checks the limits for a new stream. If its connection exceeds a limit, refuses the stream and returns false. */
-  begin(session: ServerHttp2Session, stream: ServerHttp2Stream): boolean {
+  checkNewStream(session: ServerHttp2Session, stream: ServerHttp2Stream): boolean {
     this.admitted = undefined;
     const opened = (session as OpenedSession)[OPENED];
     if (opened === undefined) return true;
@@ -132,7 +134,7 @@ export class UnadmittedStreams {
    * room.
    * @param fields names and values in turn
    */
-  hold(session: ServerHttp2Session, stream: HeldStream, fields: readonly string[]): void {
+  countStream(session: ServerHttp2Session, stream: HeldStream, fields: readonly string[]): void {
     const opened = (session as OpenedSession)[OPENED];
     const wasAdmitted = this.admitted === stream;
     this.admitted = undefined;

@@ -18,7 +18,7 @@ function recordingSteps(asked: string[], late?: boolean): Steps {
     check: (_request, waiting) => {
       asked.push(name);
       if (late === undefined) return true;
-      queueMicrotask(() => waiting.answered(late));
+      queueMicrotask(() => waiting.onResult(late));
       return undefined;
     },
     conclude: (_request, said) => said === true,

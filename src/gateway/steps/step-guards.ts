@@ -4,7 +4,7 @@ import { Reflector } from '@nestjs/core';
 import { getOptionsToken, getStorageToken, ThrottlerGuard, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import { STEPS, type Steps } from '../../admission/steps.js';
 import type { Step } from '../../admission/step.js';
-import { Promised } from '../../platform/waiting.js';
+import { PromiseReceiver } from '../../platform/callbacks.js';
 import { Limiter } from '../../quota/limiter.js';
 import type { GatewayRequest } from '../request/exchange.js';
 
@@ -14,7 +14,7 @@ export const STEPS_TOKEN = Symbol('Steps');
 /** Runs a step for the request of a guard. Returns a promise only if the step must wait. */
 function runStep(step: Step, context: ExecutionContext): boolean | Promise<boolean> {
   const { exchange } = context.getArgByIndex<GatewayRequest>(0);
-  const promised = new Promised<unknown>();
+  const promised = new PromiseReceiver<unknown>();
   return step.check(exchange, promised) ?? promised.promise.then((late) => step.conclude(exchange, late));
 }
 

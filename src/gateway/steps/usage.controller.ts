@@ -87,7 +87,7 @@ export class UsageEndpoint {
    * but costs database time, so there is a separate limit.
    */
   private async countAggregation(keyId: string): Promise<OwnPolicy> {
-    const verdict = await this.quotas.throttle(THROTTLES.usageSums).count(keyId);
+    const verdict = await this.quotas.throttle(THROTTLES.usageSums).countHit(keyId);
     const { limit, windowMs } = THROTTLES.usageSums;
     const policy = {
       name: AGGREGATIONS_POLICY,

@@ -4,7 +4,7 @@
  */
 import { COLON, CR, isName, LF, nameEnd, SPACE, matchesAt, valueEnd } from '../grammar/bytes.js';
 import { protocolError } from '../grammar/errors.js';
-import { listTokens, trimmed, withoutLength } from '../grammar/fields.js';
+import { listTokens, trimSpaces, withoutLength } from '../grammar/fields.js';
 
 /** Framing determines how the end of the body is found (RFC 9112 section 6.3). */
 export const enum Framing {
@@ -175,7 +175,7 @@ function lengthOf(bytes: Buffer, from: number, to: number, { length }: FramingFi
 
 function valueOf(bytes: Buffer, from: number, to: number): string {
   const text = bytes.toString('latin1', from, to);
-  return trimmed(text, 0, text.length);
+  return trimSpaces(text, 0, text.length);
 }
 
 /**

@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import type { ClientFields, ClientMessage } from './client-response.js';
 import { COLON, CR, isName, LETTER_CASE, LF, nameEnd, matchesAt, targetEnd, valueEnd } from '../grammar/bytes.js';
-import { fieldsOfLines, linesOf, trimmed } from '../grammar/fields.js';
+import { fieldsOfLines, linesOf, trimSpaces } from '../grammar/fields.js';
 
 /**
  * Maximum size of a plain request's head in bytes, and maximum number of its fields. Node reads larger heads and
@@ -212,7 +212,7 @@ function recordField(name: KnownName['field'], bytes: Buffer, from: number, to: 
   // others.
   if (name === undefined || fields[name] !== undefined) return false;
   const text = bytes.toString('latin1', from, to);
-  const value = trimmed(text, 0, text.length);
+  const value = trimSpaces(text, 0, text.length);
   fields[name] = value;
   return name !== 'connection' || value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
 }

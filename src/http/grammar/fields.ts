@@ -77,14 +77,14 @@ export function fieldsOfLines(text: string): string[] {
   for (let at = 0; at < text.length;) {
     const end = text.indexOf('\r\n', at);
     const colon = text.indexOf(':', at);
-    fields.push(text.slice(at, colon), trimmed(text, colon + 1, end));
+    fields.push(text.slice(at, colon), trimSpaces(text, colon + 1, end));
     at = end + 2;
   }
   return fields;
 }
 
 /** Returns the text from `from` to `to`, without leading and trailing spaces and tabs. */
-export function trimmed(text: string, from: number, to: number): string {
+export function trimSpaces(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
   while (start < end && isSpace(text.charCodeAt(start))) start++;

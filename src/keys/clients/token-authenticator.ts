@@ -8,9 +8,9 @@ import type { Problem } from '../../platform/problems/errors.js';
 /** TokenAuthenticator authenticates the requests to an endpoint that accepts access tokens. */
 export interface TokenAuthenticator {
   /** Returns the access token of a request, or the problem if there is none. */
-  read(authorization: string | undefined): string | Problem;
+  readToken(authorization: string | undefined): string | Problem;
   /** Returns the problem to send instead of a problem about API keys. */
-  refusal(problem: Problem): Problem;
+  toTokenProblem(problem: Problem): Problem;
 }
 
 const authenticators = new WeakMap<object, TokenAuthenticator>();

@@ -27,11 +27,17 @@ export class FreeCalls {
    * Rejects if the counters are unavailable.
    */
   async count({ record }: CachedKey): Promise<OwnPolicy | Problem> {
-    const verdict = await this.throttle.count(record.keyId);
+    const verdict = await this.throttle.countHit(record.keyId);
     const resetSeconds = retryAfterOf(verdict);
     if (!verdict.admitted) return tooMany(resetSeconds);
     const remaining = LIMIT - verdict.hits;
-    return { name: FREE_CALLS_POLICY, limit: LIMIT, windowSeconds: WINDOW_MS / 1_000, remaining, resetSeconds };
+    return {
+      name: FREE_CALLS_POLICY,
+      limit: LIMIT,
+      windowSeconds: WINDOW_MS / 1_000,
+      remaining: remaining,
+      resetSeconds,
+    };
   }
 }
 

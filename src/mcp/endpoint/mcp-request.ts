@@ -7,7 +7,7 @@ import type { EndpointRequest } from '../../admission/mounted/endpoint-request.j
 import type { RequestSource } from '../../admission/mounted/request-source.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { McpMethod, McpOutcome } from '../../platform/metrics/mcp-metrics.js';
-import type { Waiting } from '../../platform/waiting.js';
+import type { ResultReceiver } from '../../platform/callbacks.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { Method, MethodCall, ServedMethods } from '../method-call.js';
 import { countCall } from '../mcp-metrics.js';
@@ -24,7 +24,7 @@ import { callerProblem } from './allowed-callers.js';
 import type { FreeCalls } from './free-calls.js';
 import { letPageRead, respondToPreflight } from './pages.js';
 import { readBody } from './read-body.js';
-import { respondAccepted, respondJson } from './respond.js';
+import { respondAccepted, respondJson } from './json-responses.js';
 
 /** Source of the request for its log line. Replaced if the request calls a tool. */
 const SOURCE: RequestSource = { name: 'mcp', tool: '', isCarrier: false };
@@ -46,7 +46,7 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 const ACCEPTS_JSON = /\bapplication\/(?:json|\*)|\*\/\*/i;
 
 /** McpRequest processes one request to the MCP server and sends its response. */
-export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
+export class McpRequest implements MethodCall, ResultReceiver<CachedKey | Problem> {
   key!: CachedKey;
   message!: RpcRequest;
   era: Era = 'legacy';
@@ -72,36 +72,36 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
       const { message } = request;
       const { headers } = message;
       const callerError = callerProblem(headers, parts.settings());
-      if (callerError !== undefined) return this.refuse(callerError);
+      if (callerError !== undefined) return this.respondWithProblem(callerError);
       letPageRead(request);
       if (message.method === 'OPTIONS' && headers.origin !== undefined) return respondToPreflight(request);
-      if (message.method !== 'POST') return this.refuse(NOT_POST);
+      if (message.method !== 'POST') return this.respondWithProblem(NOT_POST);
       this.checkKey();
     });
   }
 
   /** Continues with the late result of the key step. */
-  answered(late: CachedKey | Problem): void {
+  onResult(late: CachedKey | Problem): void {
     this.guard(() => this.onKey(this.parts.keyStep.conclude(this.request, late)));
   }
 
-  failed(error: unknown): void {
-    this.refuse(error);
+  onError(error: unknown): void {
+    this.respondWithProblem(error);
   }
 
-  respond(members: string, resultType?: ResultType): void {
+  respondWithResult(members: string, resultType?: ResultType): void {
     const { request, era, message, method } = this;
     const text = resultText(era, message.id, members, serverInfo(this), method?.isCacheable === true, resultType);
     respondJson(request, 200, text);
   }
 
-  fail(error: RpcError): void {
+  respondWithError(error: RpcError): void {
     this.countOutcome('protocol_error');
     // Legacy clients expect a 200 for a JSON-RPC error if their message could be parsed.
     respondJson(this.request, this.era === 'legacy' ? 200 : error.status, errorText(error, this.message.id));
   }
 
-  refuse(reason: unknown): void {
+  respondWithProblem(reason: unknown): void {
     this.countOutcome('refused');
     this.parts.host.refuse(this.request, reason);
   }
@@ -141,13 +141,13 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     const { request } = this;
     this.fields = mcpFieldsOf(request.message);
     const { 'content-type': type = '', accept = USUAL_ACCEPT } = this.fields;
-    if (type !== USUAL_TYPE && !JSON_TYPE.test(type)) return this.refuse(NOT_JSON);
-    if (accept !== USUAL_ACCEPT && !ACCEPTS_JSON.test(accept)) return this.refuse(NOT_ACCEPTABLE);
+    if (type !== USUAL_TYPE && !JSON_TYPE.test(type)) return this.respondWithProblem(NOT_JSON);
+    if (accept !== USUAL_ACCEPT && !ACCEPTS_JSON.test(accept)) return this.respondWithProblem(NOT_ACCEPTABLE);
     readBody(request, (body) => this.guard(() => this.onBody(body)));
   }
 
   private onBody(body: Buffer | Problem): void {
-    if (!Buffer.isBuffer(body)) return this.refuse(body);
+    if (!Buffer.isBuffer(body)) return this.respondWithProblem(body);
     const { request } = this;
     request.bytesIn = body.length;
     if (request.message.body !== undefined) return this.onText(body);
@@ -184,16 +184,16 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     this.message = message;
     const method = this.methods.byName.get(message.method);
     if (method === undefined || (method.era !== undefined && method.era !== this.era)) {
-      return this.fail(methodNotFound(message.method));
+      return this.respondWithError(methodNotFound(message.method));
     }
     this.method = method;
     if (method.serve !== undefined) return method.serve(this);
     this.runFree(async () => {
-      const result = await method.result?.(this);
-      if (result instanceof RpcError) this.fail(result);
+      const result = await method.computeResult?.(this);
+      if (result instanceof RpcError) this.respondWithError(result);
       else {
         this.countOutcome('success');
-        this.respond(result ?? '');
+        this.respondWithResult(result ?? '');
       }
     });
   }
@@ -204,8 +204,8 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
    */
   private runFree(run: () => void | Promise<void>): void {
     void this.countFree()
-      .then((problem) => (problem === undefined ? run() : this.refuse(problem)))
-      .catch((error: unknown) => this.refuse(error));
+      .then((problem) => (problem === undefined ? run() : this.respondWithProblem(problem)))
+      .catch((error: unknown) => this.respondWithProblem(error));
   }
 
   /** Responds with the error of a message that is invalid, or whose metadata is. */
@@ -226,7 +226,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     try {
       run();
     } catch (error) {
-      this.refuse(error);
+      this.respondWithProblem(error);
     }
   }
 }

@@ -7,5 +7,5 @@ export const discover: Method = {
   name: 'server/discover',
   era: 'modern',
   isCacheable: true,
-  result: (call) => `"supportedVersions":["${MODERN_VERSION}"],${serverMembers(call)}`,
+  computeResult: (call) => `"supportedVersions":["${MODERN_VERSION}"],${serverMembers(call)}`,
 };

@@ -10,7 +10,7 @@ import { serverInfo, serverMembers } from './server-words.js';
 export const initialize: Method = {
   name: 'initialize',
   era: 'legacy',
-  result(call) {
+  computeResult(call) {
     const { protocolVersion } = call.message.params;
     if (typeof protocolVersion !== 'string') return invalidParams('"protocolVersion" must be a text.');
     const version = legacyVersionFor(protocolVersion);

@@ -9,7 +9,7 @@ import { resourcesOf } from './resources.js';
 export const listResources: Method = {
   name: 'resources/list',
   isCacheable: true,
-  result(call) {
+  computeResult(call) {
     const list = resourcesOf(call.parts.reference).map(({ json }) => json);
     return hasCursor(call) ? NO_CURSOR : `"resources":[${list.join(',')}]`;
   },
@@ -18,7 +18,7 @@ export const listResources: Method = {
 export const listResourceTemplates: Method = {
   name: 'resources/templates/list',
   isCacheable: true,
-  result: (call) => (hasCursor(call) ? NO_CURSOR : '"resourceTemplates":[]'),
+  computeResult: (call) => (hasCursor(call) ? NO_CURSOR : '"resourceTemplates":[]'),
 };
 
 const NO_CURSOR = invalidParams('The cursor is invalid: there is one page.');

@@ -9,7 +9,7 @@ import type { Method } from '../method-call.js';
 export const listTools: Method = {
   name: 'tools/list',
   isCacheable: true,
-  result({ key, parts, message }) {
+  computeResult({ key, parts, message }) {
     const { cursor } = message.params;
     const page = visibleTools(parts, key.scopeSet).page(cursor);
     return page ?? invalidParams('The cursor is invalid.');

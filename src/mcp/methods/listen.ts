@@ -13,12 +13,12 @@ export const listen: Method = {
   serve(call) {
     const { notifications } = call.message.params;
     if (!isObject(notifications)) {
-      call.fail(invalidParams('"notifications" must be an object that says what to listen to.'));
+      call.respondWithError(invalidParams('"notifications" must be an object that says what to listen to.'));
       return;
     }
     void call.countFree().then((problem) => {
       if (problem !== undefined) {
-        call.refuse(problem);
+        call.respondWithProblem(problem);
         return;
       }
       countCall('subscriptions/listen', 'success');

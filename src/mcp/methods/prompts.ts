@@ -1,6 +1,6 @@
 /** Implements `prompts/list` and `prompts/get`, with prompts for the most common questions about an API. */
 import { isObject } from '../protocol/message.js';
-import { invalidParams, quoted } from '../protocol/rpc-error.js';
+import { invalidParams, quoteText } from '../protocol/rpc-error.js';
 import type { Method } from '../method-call.js';
 import { hasCursor } from './list-resources.js';
 
@@ -45,7 +45,7 @@ const PROMPTS: readonly Prompt[] = [
 export const listPrompts: Method = {
   name: 'prompts/list',
   isCacheable: true,
-  result(call) {
+  computeResult(call) {
     if (hasCursor(call)) return invalidParams('The cursor is invalid: there is one page.');
     return `"prompts":${JSON.stringify(PROMPTS.map(({ description }) => description))}`;
   },
@@ -53,11 +53,11 @@ export const listPrompts: Method = {
 
 export const getPrompt: Method = {
   name: 'prompts/get',
-  result({ message }) {
+  computeResult({ message }) {
     const { name } = message.params;
     const given = message.params['arguments'] ?? {};
     const prompt = PROMPTS.find(({ description }) => description.name === name);
-    if (prompt === undefined) return invalidParams(`Unknown prompt: ${quoted(String(name))}.`);
+    if (prompt === undefined) return invalidParams(`Unknown prompt: ${quoteText(String(name))}.`);
     const args = textArguments(given);
     if (args === undefined) return invalidParams('"arguments" must be an object of texts.');
     const { description } = prompt.description;

@@ -6,7 +6,7 @@ import { resourcesOf } from './resources.js';
 export const readResource: Method = {
   name: 'resources/read',
   isCacheable: true,
-  result({ era, message, parts }) {
+  computeResult({ era, message, parts }) {
     const { uri } = message.params;
     if (typeof uri !== 'string') return invalidParams('"uri" must be that of a resource.');
     const found = resourcesOf(parts.reference).find((resource) => resource.uri === uri);

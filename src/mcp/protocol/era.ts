@@ -4,7 +4,7 @@
  */
 import type { McpFields } from './mcp-fields.js';
 import { isObject, type JsonObject, type RpcMessage } from './message.js';
-import { headerMismatch, missingMeta, quoted, RpcError, unsupportedVersion } from './rpc-error.js';
+import { headerMismatch, missingMeta, quoteText, RpcError, unsupportedVersion } from './rpc-error.js';
 import { CAPABILITIES_MEMBER, isLegacyVersion, MODERN_VERSION, VERSION_MEMBER, type Era } from './versions.js';
 
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
@@ -30,7 +30,7 @@ export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
   if (typeof inBody !== 'string') return missingMeta(VERSION_MEMBER);
   if (inHeader === undefined) return headerMismatch('MCP-Protocol-Version is missing.');
   if (inHeader !== inBody) {
-    return headerMismatch(`MCP-Protocol-Version is ${quoted(inHeader)}, and in the body ${quoted(inBody)}.`);
+    return headerMismatch(`MCP-Protocol-Version is ${quoteText(inHeader)}, and in the body ${quoteText(inBody)}.`);
   }
   if (inBody !== MODERN_VERSION) return unsupportedVersion(inBody);
   return message.id === undefined ? 'modern' : (metadataError(headers, message, meta!) ?? 'modern');
@@ -47,7 +47,7 @@ function metadataError(headers: McpFields, { method, params }: RpcMessage, meta:
   const methodHeader = headers['mcp-method'];
   if (methodHeader !== method) {
     if (methodHeader === undefined) return headerMismatch('Mcp-Method is missing.');
-    return headerMismatch(`Mcp-Method is ${quoted(methodHeader)}, and in the body ${quoted(method)}.`);
+    return headerMismatch(`Mcp-Method is ${quoteText(methodHeader)}, and in the body ${quoteText(method)}.`);
   }
   const member = NAME_MEMBERS.get(method);
   const name = member === undefined ? undefined : params[member];
@@ -56,7 +56,8 @@ function metadataError(headers: McpFields, { method, params }: RpcMessage, meta:
     if (encoded === undefined) return headerMismatch('Mcp-Name is missing.');
     const decoded = decodedValue(encoded);
     if (decoded === undefined) return headerMismatch('Mcp-Name is not encoded as it should be.');
-    if (decoded !== name) return headerMismatch(`Mcp-Name is ${quoted(decoded)}, and in the body ${quoted(name)}.`);
+    if (decoded !== name)
+      return headerMismatch(`Mcp-Name is ${quoteText(decoded)}, and in the body ${quoteText(name)}.`);
   }
   return isObject(meta[CAPABILITIES_MEMBER]) ? undefined : missingMeta(CAPABILITIES_MEMBER);
 }

@@ -1,7 +1,7 @@
 /** Reads the header fields that MCP uses, from any kind of request message. */
 import { linesOfMessage } from '../../http/client/plain-request.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
-import { trimmed } from '../../http/grammar/fields.js';
+import { trimSpaces } from '../../http/grammar/fields.js';
 
 /**
  * McpFields holds the values of the header fields. Undefined if a field is missing. The values of a repeated field are
@@ -37,7 +37,7 @@ export function mcpFieldsOf(message: ClientMessage): McpFields {
     const known = KNOWN[colon - at];
     if (known === undefined || !isAt(lines, at, colon, known)) continue;
     const { field } = known;
-    const value = trimmed(lines, colon + 1, next - 2);
+    const value = trimSpaces(lines, colon + 1, next - 2);
     const before = fields[field];
     fields[field] = before === undefined ? value : `${before}, ${value}`;
   }

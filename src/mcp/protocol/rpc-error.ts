@@ -37,7 +37,7 @@ export function invalidRequest(message: string): RpcError {
 }
 
 export function methodNotFound(method: string): RpcError {
-  return new RpcError(METHOD_NOT_FOUND, `There is no method ${quoted(method)} here.`, 404);
+  return new RpcError(METHOD_NOT_FOUND, `There is no method ${quoteText(method)} here.`, 404);
 }
 
 /** Creates the error for a required member that is missing in `_meta`. */
@@ -66,6 +66,6 @@ export function unsupportedVersion(requested: string): RpcError {
 const LONGEST_QUOTED = 100;
 
 /** Returns a client's text for an error message: quoted as JSON, and truncated to `LONGEST_QUOTED` characters. */
-export function quoted(text: string): string {
+export function quoteText(text: string): string {
   return JSON.stringify(text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text);
 }

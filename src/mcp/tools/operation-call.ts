@@ -45,10 +45,12 @@ function respond(call: MethodCall, tool: Tool, response: InnerResponse, mostByte
   try {
     const { requestId } = call.request;
     if (problem === undefined) {
-      call.respond(responseResult(tool, response, mostBytes, requestId, (fields) => warn(call, tool, fields)));
-    } else call.respond(errorResult(refusalText(problem, requestId)));
+      call.respondWithResult(
+        responseResult(tool, response, mostBytes, requestId, (fields) => warn(call, tool, fields)),
+      );
+    } else call.respondWithResult(errorResult(refusalText(problem, requestId)));
   } catch (error) {
-    call.refuse(error);
+    call.respondWithProblem(error);
   }
 }
 
@@ -61,6 +63,6 @@ function warn({ parts }: MethodCall, { name }: Tool, fields: readonly string[]):
 function refuseFaults(call: MethodCall, text: string): void {
   void call.countFree().then((problem) => {
     countCall('tools/call', 'tool_error');
-    call.respond(errorResult(problem === undefined ? text : refusalText(problem, call.request.requestId)));
+    call.respondWithResult(errorResult(problem === undefined ? text : refusalText(problem, call.request.requestId)));
   });
 }

@@ -9,7 +9,7 @@ import { numberOf } from '../../platform/json/exact-json.js';
 import type { MethodCall } from '../method-call.js';
 import { countCall } from '../mcp-metrics.js';
 import { isObject, type JsonObject } from '../protocol/message.js';
-import { quoted } from '../protocol/rpc-error.js';
+import { quoteText } from '../protocol/rpc-error.js';
 import { callOperation } from './operation-call.js';
 import { faultsText, refusalText } from './refusal-words.js';
 import { errorResult, textResult } from './result.js';
@@ -46,7 +46,7 @@ function runFree(call: MethodCall, tool: string, result: () => string | Promise<
     .then(
       (members) => {
         countCall('tools/call', 'success');
-        call.respond(members);
+        call.respondWithResult(members);
       },
       (error: unknown) => refuse(call, error),
     );
@@ -54,11 +54,11 @@ function runFree(call: MethodCall, tool: string, result: () => string | Promise<
 
 function refuse(call: MethodCall, error: unknown): void {
   if (!(error instanceof Problem)) {
-    call.refuse(error);
+    call.respondWithProblem(error);
     return;
   }
   countCall('tools/call', 'tool_error');
-  call.respond(errorResult(refusalText(error, call.request.requestId)));
+  call.respondWithResult(errorResult(refusalText(error, call.request.requestId)));
 }
 
 async function usageResult({ key, parts, request }: MethodCall, args: JsonObject): Promise<string> {
@@ -96,7 +96,7 @@ function callByName(call: MethodCall, given: JsonObject): void {
   const tool = typeof name === 'string' ? call.parts.tools.current.byName.get(name) : undefined;
   const faults = unknownIn(given, ['name', 'arguments']);
   if (tool === undefined) {
-    const invalidName = typeof name === 'string' ? `; ${quoted(name)} is none` : '';
+    const invalidName = typeof name === 'string' ? `; ${quoteText(name)} is none` : '';
     faults.push({ field: 'name', detail: `must be one that search_operations gave${invalidName}` });
   }
   if (!isObject(args)) faults.push({ field: 'arguments', detail: 'must be an object' });

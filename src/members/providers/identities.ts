@@ -42,7 +42,7 @@ export class Identities {
    * Returns the ID of the member who has linked an identity, or null if no member has. Records the use and the reported
    * email address. Marks the member's address as verified if the provider has verified the same address.
    */
-  async use(identity: ProviderIdentity, trx: Transaction<Tables>): Promise<string | null> {
+  async findMemberAndRecordUse(identity: ProviderIdentity, trx: Transaction<Tables>): Promise<string | null> {
     const row = await this.updateLastUse(identity, trx).returning('member_id').executeTakeFirst();
     if (row === undefined) return null;
     await this.markAddressVerified(trx, row.member_id, identity);
@@ -63,7 +63,7 @@ export class Identities {
    * nothing.
    * @throws Problem `conflict` if another member has linked the identity
    */
-  async link(
+  async linkIdentity(
     trx: Transaction<Tables>,
     memberId: string,
     identity: Pick<ProviderIdentity, 'issuer' | 'subject' | 'email' | 'isEmailVerified'>,

@@ -60,11 +60,12 @@ export class ProviderInvitations {
       const invited = invitationOf(await consumeLink(trx, linkHash, now));
       if (!hasInvitedAddress(identity, invited)) throw notInvited();
       const memberId =
-        (await this.identities.use(identity, trx)) ?? (await this.createMember(trx, identity, invited, browser));
+        (await this.identities.findMemberAndRecordUse(identity, trx)) ??
+        (await this.createMember(trx, identity, invited, browser));
       const { accountId, role } = invited;
       await joinAccount(trx, accountId, memberId, role, contextOf(memberId, browser), now);
       await applyOperatorClaim(access, kind, memberId, identity, browser, now);
-      return this.signIn.finish(memberId, 'oidc', browser, { trx });
+      return this.signIn.startSession(memberId, 'oidc', browser, { trx });
     });
   }
 
@@ -88,7 +89,7 @@ export class ProviderInvitations {
       signInFirst,
       this.clock.now(),
     );
-    await this.identities.link(trx, id, identity, contextOf(id, browser));
+    await this.identities.linkIdentity(trx, id, identity, contextOf(id, browser));
     return id;
   }
 }

@@ -29,14 +29,14 @@ export class ProviderSignIn {
    * @throws Problem `identity_unknown` if no member has linked the identity; `invalid_credentials` if the member is
    * disabled
    */
-  async finish({ identity }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
+  async signInMember({ identity }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
     const { kind } = this.database;
     const signedIn = await this.access.run(async (access) => {
       const { trx } = access;
-      const memberId = await this.identities.use(identity, trx);
+      const memberId = await this.identities.findMemberAndRecordUse(identity, trx);
       if (memberId === null) return null;
       await applyOperatorClaim(access, kind, memberId, identity, browser, this.clock.now());
-      return this.signIn.finish(memberId, 'oidc', browser, { trx });
+      return this.signIn.startSession(memberId, 'oidc', browser, { trx });
     });
     if (signedIn !== null) return signedIn;
     this.signIn.noteRefused(null, 'oidc', browser);
@@ -48,12 +48,16 @@ export class ProviderSignIn {
    * @throws Problem `conflict` if another member has linked the identity; `session_ended` if the member's session has
    * ended
    */
-  async link({ identity, memberId }: ProviderArrival, sessionId: string, context: ChangeContext): Promise<void> {
+  async linkIdentity(
+    { identity, memberId }: ProviderArrival,
+    sessionId: string,
+    context: ChangeContext,
+  ): Promise<void> {
     if (memberId === null) throw new Error('an identity is linked to somebody');
     const { db, kind } = this.database;
     await db.transaction().execute(async (trx) => {
       await holdSession(trx, kind, memberId, sessionId);
-      await this.identities.link(trx, memberId, identity, context);
+      await this.identities.linkIdentity(trx, memberId, identity, context);
     });
   }
 
@@ -62,12 +66,12 @@ export class ProviderSignIn {
    * @throws Problem `invalid_credentials` if the member has not linked the identity; `session_ended` if the session has
    * ended
    */
-  async confirm({ identity, memberId }: ProviderArrival, sessionId: string, browser: Browser): Promise<void> {
+  async confirmSession({ identity, memberId }: ProviderArrival, sessionId: string, browser: Browser): Promise<void> {
     const isTheirs = await this.identities.useOwn(identity, memberId ?? '');
     if (!isTheirs) {
       this.signIn.noteRefused(memberId, 'oidc', browser);
       throw new Problem('invalid_credentials', { detail: 'You have not linked this identity.' });
     }
-    if ((await this.sessions.confirm(sessionId)) === undefined) throw new Problem('session_ended');
+    if ((await this.sessions.recordConfirmation(sessionId)) === undefined) throw new Problem('session_ended');
   }
 }

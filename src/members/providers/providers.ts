@@ -86,7 +86,10 @@ export class Providers {
    * Starts a sign-in at a provider. Returns the URL to which the caller redirects the browser, and the sign-in step.
    * @throws Problem `resource_not_found`; `identity_provider_unavailable` if discovery fails
    */
-  async begin(id: string, journey: ProviderJourney): Promise<{ readonly url: string; readonly step: CreatedStep }> {
+  async beginSignIn(
+    id: string,
+    journey: ProviderJourney,
+  ): Promise<{ readonly url: string; readonly step: CreatedStep }> {
     const provider = this.providerOf(id);
     const library = await loadOpenIdClient();
     const client = await this.clientOf(id, provider);
@@ -131,7 +134,7 @@ export class Providers {
    * @throws Problem `identity_unknown` for a domain that the provider may not sign in
    * @throws Problem `identity_provider_unavailable`; `resource_not_found` if the provider is no longer configured
    */
-  async finish(id: string, { memberId, data }: SignInStep<'oidc'>, query: string): Promise<ProviderArrival> {
+  async verifyCallback(id: string, { memberId, data }: SignInStep<'oidc'>, query: string): Promise<ProviderArrival> {
     // Reject callbacks of another provider than the one with which the step began (mix-up attack).
     if (data.provider !== id) throw rejected();
     const provider = this.providerOf(id);

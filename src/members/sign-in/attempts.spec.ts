@@ -38,7 +38,7 @@ describe('guessing a password', () => {
     expect(await admitted([from('203.0.113.9')])).toBe(0);
     expect(await admitted([from('203.0.113.9', ANA, 'her browser')])).toBe(1);
     // Passkeys, links to sign in and to reset the password.
-    await (await attempts.beginUnnamed('203.0.113.9')).succeeded();
+    await (await attempts.beginUnnamed('203.0.113.9')).recordSuccess();
   });
 
   it('of one name from a thousand networks ends with the eleventh try', async () => {
@@ -92,22 +92,22 @@ describe('an attempt that is not a failure', () => {
   it('a successful sign-in is not counted and clears the failures of its name', async () => {
     for (let day = 0; day < 100; day++) {
       await admitted(many(9, (at) => from(network(at + day * 9))));
-      await (await attempts.beginPassword(from('203.0.113.9'))).succeeded();
+      await (await attempts.beginPassword(from('203.0.113.9'))).recordSuccess();
     }
     for (let member = 0; member < 1_000; member++) {
-      await (await attempts.beginPassword(from('203.0.113.9', `member-${member}@example.com`))).succeeded();
+      await (await attempts.beginPassword(from('203.0.113.9', `member-${member}@example.com`))).recordSuccess();
     }
   });
 
   it('a sign-in in a known browser does not clear failures from other browsers', async () => {
     await admitted(many(10, (at) => from(network(at))));
-    await (await attempts.beginPassword(from('203.0.113.9', ANA, 'browser-1'))).succeeded();
+    await (await attempts.beginPassword(from('203.0.113.9', ANA, 'browser-1'))).recordSuccess();
     expect(await admitted([from('203.0.113.10')])).toBe(0);
   });
 
   it('an attempt that fails for lack of capacity or a database is not counted', async () => {
     for (let attempt = 0; attempt < 200; attempt++) {
-      await (await attempts.beginPassword(from('203.0.113.9'))).refunded();
+      await (await attempts.beginPassword(from('203.0.113.9'))).uncount();
     }
   });
 
@@ -122,7 +122,7 @@ describe('guessing a code', () => {
   it('ends after ten tries, and after fifty per day, even if the password is right each time', async () => {
     const tries: number[] = [];
     for (let quarter = 0; quarter < 20; quarter++) {
-      await (await attempts.beginPassword(from(network(quarter)))).succeeded();
+      await (await attempts.beginPassword(from(network(quarter)))).recordSuccess();
       const guesses = many(100, (at) => from(network(1_000 * quarter + at), 'mem_1'));
       tries.push(await admitted(guesses, 'beginCode'));
       nowMs += 16 * MINUTE_MS;

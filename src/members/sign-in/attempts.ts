@@ -40,9 +40,9 @@ export interface CountedAttempt {
    * Records a success. Removes this attempt from the count, and clears the earlier failures of the member or browser.
    * Failures of other attempts from the network still count.
    */
-  succeeded(): Promise<void>;
+  recordSuccess(): Promise<void>;
   /** Removes this attempt from the count, because an error prevented a result or another factor is needed. */
-  refunded(): Promise<void>;
+  uncount(): Promise<void>;
 }
 
 interface Count {
@@ -106,7 +106,7 @@ export class SignInAttempts {
   private async count(counts: readonly Count[]): Promise<readonly Counted[]> {
     const counted: Counted[] = [];
     for (const { throttle, key } of counts) {
-      const verdict = await throttle.count(key);
+      const verdict = await throttle.countHit(key);
       if (!verdict.admitted) {
         await refund(counted);
         throw tooManyAttempts(verdict);
@@ -119,10 +119,10 @@ export class SignInAttempts {
 
 function countedAttempt(counted: readonly Counted[], own: readonly Count[]): CountedAttempt {
   return {
-    refunded: async () => await refund(counted),
-    succeeded: async () => {
+    uncount: async () => await refund(counted),
+    recordSuccess: async () => {
       await refund(counted);
-      await Promise.all(own.map(({ throttle, key }) => throttle.forget(key)));
+      await Promise.all(own.map(({ throttle, key }) => throttle.clearHits(key)));
     },
   };
 }

@@ -7,19 +7,19 @@ const NOW_MS = 1_795_000_000_000;
 const browsers = new KnownBrowsers(randomBytes(32));
 
 describe('a browser in which a member has signed in', () => {
-  const value = browsers.remember('mem_1', NOW_MS);
+  const value = browsers.createCookieValue('mem_1', NOW_MS);
 
   it('has the same ID for 180 days', () => {
-    const name = browsers.find(value, 'mem_1', NOW_MS);
+    const name = browsers.readBrowserId(value, 'mem_1', NOW_MS);
     expect(name).toMatch(/^[\w-]{22}$/);
-    expect(browsers.find(value, 'mem_1', NOW_MS + KNOWN_BROWSER_SECONDS * 1_000 - 1_000)).toBe(name);
-    expect(browsers.find(value, 'mem_1', NOW_MS + KNOWN_BROWSER_SECONDS * 1_000)).toBeNull();
-    expect(browsers.find(browsers.remember('mem_1', NOW_MS), 'mem_1', NOW_MS)).not.toBe(name);
+    expect(browsers.readBrowserId(value, 'mem_1', NOW_MS + KNOWN_BROWSER_SECONDS * 1_000 - 1_000)).toBe(name);
+    expect(browsers.readBrowserId(value, 'mem_1', NOW_MS + KNOWN_BROWSER_SECONDS * 1_000)).toBeNull();
+    expect(browsers.readBrowserId(browsers.createCookieValue('mem_1', NOW_MS), 'mem_1', NOW_MS)).not.toBe(name);
   });
 
   it('is unknown to other members and installations', () => {
-    expect(browsers.find(value, 'mem_2', NOW_MS)).toBeNull();
-    expect(new KnownBrowsers(randomBytes(32)).find(value, 'mem_1', NOW_MS)).toBeNull();
+    expect(browsers.readBrowserId(value, 'mem_2', NOW_MS)).toBeNull();
+    expect(new KnownBrowsers(randomBytes(32)).readBrowserId(value, 'mem_1', NOW_MS)).toBeNull();
   });
 
   it.each([
@@ -30,6 +30,6 @@ describe('a browser in which a member has signed in', () => {
     ['another name', `${value.startsWith('A') ? 'B' : 'A'}${value.slice(1)}`],
     ['half a code', value.slice(0, -2)],
   ])('cannot be forged with %s', (_what, made) => {
-    expect(browsers.find(made, 'mem_1', NOW_MS)).toBeNull();
+    expect(browsers.readBrowserId(made, 'mem_1', NOW_MS)).toBeNull();
   });
 });

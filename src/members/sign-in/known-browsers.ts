@@ -16,7 +16,7 @@ export class KnownBrowsers {
   constructor(private readonly key: Buffer) {}
 
   /** Creates the cookie value after a complete sign-in. */
-  remember(memberId: string, nowMs: number): string {
+  createCookieValue(memberId: string, nowMs: number): string {
     const id = randomBytes(ID_BYTES);
     const untilSeconds = Math.floor(nowMs / 1_000) + KNOWN_BROWSER_SECONDS;
     return `${id.toString('base64url')}.${untilSeconds}.${this.mac(id, untilSeconds, memberId).toString('base64url')}`;
@@ -25,7 +25,7 @@ export class KnownBrowsers {
   /**
    * Returns the browser's ID if the cookie value is valid for this member and has not expired. Otherwise returns null.
    */
-  find(value: string | undefined, memberId: string, nowMs: number): string | null {
+  readBrowserId(value: string | undefined, memberId: string, nowMs: number): string | null {
     const [, id = '', until = '', mac = ''] = /^([\w-]{22})\.(\d{1,11})\.([\w-]{43})$/.exec(value ?? '') ?? [];
     const given = Buffer.from(mac, 'base64url');
     if (given.length !== MAC_BYTES || Number(until) * 1_000 <= nowMs) return null;

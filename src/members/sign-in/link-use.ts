@@ -240,7 +240,7 @@ export class LinkUse {
     const begun = await this.database.db.transaction().execute(async (trx) => {
       await consumeLink(trx, link.hash, this.clock.now());
       const owner = { portal, absoluteMs: PORTAL_SESSION_MS, createdBy: link.created_by };
-      const created = await this.sessions.begin(owner, 'portal', browser, browser.session, trx);
+      const created = await this.sessions.createSession(owner, 'portal', browser, browser.session, trx);
       // Record the session ID. It connects the audit actor `portal:ses_…` with the portal link, and so with the link's
       // creator.
       const context = contextOf(`portal:${created.session.id}`, browser);
@@ -269,7 +269,7 @@ export class LinkUse {
     const signedIn = await this.database.db.transaction().execute(async (trx) => {
       await consumeLink(trx, link.hash, this.clock.now());
       const memberId = await change(trx);
-      return this.signIn.finish(memberId, 'link', browser, { trx, continuing });
+      return this.signIn.startSession(memberId, 'link', browser, { trx, continuing });
     });
     return { state: 'signed_in', ...signedIn };
   }

@@ -7,7 +7,7 @@ import { AccountMembers } from '../account-members.js';
 import { AccountTokens } from '../account-tokens.js';
 import { AccessChanges, type KeyRevocations } from '../credential-ends.js';
 import { FirstOwner } from '../first-owner.js';
-import { Forgetting } from '../forgetting.js';
+import { MemberErasure } from '../member-erasure.js';
 import { LinkUse } from './link-use.js';
 import { AddressVerification } from '../links/address-verification.js';
 import { Invitations } from '../links/invitations.js';
@@ -70,7 +70,7 @@ export interface Members {
   readonly passwordChange: PasswordChange;
   readonly addressVerification: AddressVerification;
   readonly admin: MemberAdmin;
-  readonly forgetting: Forgetting;
+  readonly erasure: MemberErasure;
   readonly portal: PortalLinks;
 }
 
@@ -137,7 +137,7 @@ export function openMembers(
     accountMembers: new AccountMembers(database, clock, accessChanges),
     invitations: new Invitations(database, clock, hasMail),
     admin: new MemberAdmin(database, clock, hasMail, accessChanges),
-    forgetting: new Forgetting(database, clock, accessChanges),
+    erasure: new MemberErasure(database, clock, accessChanges),
     portal: new PortalLinks(database, clock, () => settings().portal.returnOrigins),
     addressVerification: new AddressVerification(database, clock, hasMail),
     passwordChange: new PasswordChange(database, clock, store, newPasswords, sessions, notices),

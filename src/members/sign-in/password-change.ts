@@ -40,7 +40,7 @@ export class PasswordChange {
     return this.database.db.transaction().execute(async (trx) => {
       await holdSession(trx, this.database.kind, memberId, sessionId);
       await setPassword(trx, this.database.kind, memberId, phc, context, this.clock.now(), this.notices);
-      return this.sessions.begin({ memberId }, method, browser, undefined, trx);
+      return this.sessions.createSession({ memberId }, method, browser, undefined, trx);
     });
   }
 }

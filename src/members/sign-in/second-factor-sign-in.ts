@@ -46,7 +46,7 @@ export class SecondFactorSignIn {
       throw wrongCode();
     }
     await this.steps.consumeStep(stepToken, 'second_factor');
-    return await this.signIn.finish(memberId, data.method, browser, { secondFactor });
+    return await this.signIn.startSession(memberId, data.method, browser, { secondFactor });
   }
 
   /**
@@ -55,16 +55,16 @@ export class SecondFactorSignIn {
    * @throws Problem `too_many_failed_attempts`
    */
   async isRight(memberId: string, shown: ShownFactor, browser: Browser): Promise<boolean> {
-    const known = this.knownBrowsers.find(browser.known, memberId, this.clock.now());
+    const known = this.knownBrowsers.readBrowserId(browser.known, memberId, this.clock.now());
     const attempt = await this.beginAttempt({ address: browser.ip, subject: memberId, browser: known });
     let isRight = false;
     try {
       isRight = await this.factors.verifyFactor(memberId, shown);
     } catch (error) {
-      await attempt.refunded();
+      await attempt.uncount();
       throw error;
     }
-    if (isRight) await attempt.succeeded();
+    if (isRight) await attempt.recordSuccess();
     return isRight;
   }
 

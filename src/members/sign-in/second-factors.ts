@@ -52,10 +52,11 @@ export class SecondFactors {
   }
 
   /**
-   * Starts the setup of an app. The app has no effect until `confirm`. A second call replaces an unconfirmed setup.
+   * Starts the setup of an app. The app has no effect until `completeSetup`. A second call replaces an unconfirmed
+   * setup.
    * @throws Problem `conflict` if the member has an app, or the installation has no key
    */
-  async begin(memberId: string): Promise<TotpSetup> {
+  async beginSetup(memberId: string): Promise<TotpSetup> {
     const { box } = this;
     if (box === null) throw notOffered();
     const secret = randomBytes(TOTP_SECRET_BYTES);
@@ -77,7 +78,7 @@ export class SecondFactors {
    * @throws Problem `conflict` if no setup is in progress or the member already has an app; `validation_failed` for a
    * wrong code
    */
-  async confirm(memberId: string, code: string, context: ChangeContext): Promise<readonly string[]> {
+  async completeSetup(memberId: string, code: string, context: ChangeContext): Promise<readonly string[]> {
     return await this.database.db.transaction().execute(async (trx) => {
       const row = await this.rowOf(trx, memberId, true);
       if (row.totp_confirmed_at !== null) throw alreadySetUp();
@@ -97,7 +98,7 @@ export class SecondFactors {
   }
 
   /** Removes the app, also an unconfirmed one, and the recovery codes. Does nothing if the member has no app. */
-  async remove(memberId: string, context: ChangeContext): Promise<void> {
+  async removeApp(memberId: string, context: ChangeContext): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {
       const row = await this.rowOf(trx, memberId, true);
       if (row.totp_secret === null && row.totp_confirmed_at === null) return;

@@ -39,13 +39,15 @@ export type PasswordResult =
   | ({ readonly state: 'signed_in' } & SignedInMember)
   | { readonly state: 'second_factor'; readonly memberId: string };
 
-/** FinishOptions holds the options of `finish`. */
-interface FinishOptions {
-  /** Transaction of the caller. Undefined: `finish` starts a transaction. */
+/** SessionOptions holds the options of `startSession`. */
+interface SessionOptions {
+  /** Transaction of the caller. Undefined: `startSession` starts a transaction. */
   readonly trx?: Transaction<Tables>;
   /** Session that the new session continues. Undefined if the member has signed in again. */
   readonly continuing?: Session | undefined;
-  /** Row of the member whose password was checked. `finish` rejects if the password has changed since the check. */
+  /**
+   * Row of the member whose password was checked. `startSession` rejects if the password has changed since the check.
+   */
   readonly compared?: Pick<MemberRow, 'password_changed_at'>;
   /** Second factor of the sign-in. Undefined if the sign-in needed none. */
   readonly secondFactor?: SecondFactorKind;
@@ -89,7 +91,7 @@ export class SignIn {
       throw wrongCredentials();
     }
     if (row.totp_confirmed_at !== null) return { state: 'second_factor', memberId: row.id };
-    const signedIn = await this.finish(row.id, 'password', browser, { compared: row });
+    const signedIn = await this.startSession(row.id, 'password', browser, { compared: row });
     return { state: 'signed_in', ...signedIn };
   }
 
@@ -107,11 +109,11 @@ export class SignIn {
    * @throws Problem `invalid_credentials` if the member was disabled, or changed their password since the check;
    * `session_ended` if the session to extend has ended
    */
-  async finish(
+  async startSession(
     memberId: string,
     method: SignInMethod,
     browser: Browser,
-    { trx, continuing, compared, secondFactor }: FinishOptions = {},
+    { trx, continuing, compared, secondFactor }: SessionOptions = {},
   ): Promise<SignedInMember> {
     const finishIn = async (transaction: Transaction<Tables>): Promise<BegunSession> => {
       const now = this.clock.now();
@@ -125,7 +127,7 @@ export class SignIn {
       // this sign-in must not start a new session.
       if (numUpdatedRows === 0n) throw wrongCredentials();
       const { session: replaced } = browser;
-      const begun = await this.sessions.begin({ memberId, continuing }, method, browser, replaced, transaction);
+      const begun = await this.sessions.createSession({ memberId, continuing }, method, browser, replaced, transaction);
       const shown = { method, ...(secondFactor === undefined ? {} : { second_factor: secondFactor }) };
       const after = { ...shown, session: begun.session.id };
       const change = { action: 'sign_in.succeeded', before: null, after } as const;
@@ -134,7 +136,7 @@ export class SignIn {
     };
     const begun = await (trx === undefined ? this.database.db.transaction().execute(finishIn) : finishIn(trx));
     METRICS.adminSignIns.series(method, 'succeeded').inc();
-    return { ...begun, memberId, known: this.knownBrowsers.remember(memberId, this.clock.now()) };
+    return { ...begun, memberId, known: this.knownBrowsers.createCookieValue(memberId, this.clock.now()) };
   }
 
   /**
@@ -167,7 +169,7 @@ export class SignIn {
     browser: Browser,
   ): Promise<boolean> {
     const now = this.clock.now();
-    const known = row === undefined ? null : this.knownBrowsers.find(browser.known, row.id, now);
+    const known = row === undefined ? null : this.knownBrowsers.readBrowserId(browser.known, row.id, now);
     const attempt = await this.attempts
       .beginPassword({ address: browser.ip, subject, browser: known })
       .catch((error: unknown) => this.rethrowThrottled(error, row, browser));
@@ -176,12 +178,12 @@ export class SignIn {
       const verdict = await this.passwords.check(isActive ? row.password : null, password);
       if (verdict.matches && row !== undefined) {
         if (verdict.outdated) await this.rehash(row, password);
-        await attempt.succeeded();
+        await attempt.recordSuccess();
         return true;
       }
     } catch (error) {
       // An overloaded server or a database error is not a failed guess.
-      await attempt.refunded();
+      await attempt.uncount();
       throw error;
     }
     this.noteRefused(row?.id ?? null, 'password', browser);

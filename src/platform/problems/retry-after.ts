@@ -28,11 +28,16 @@ export function retryFields(knownMs: number, random = Math.random()): string[] {
   if (knownMs > LONGEST_WAIT_MS) return [...DO_NOT_RETRY];
   const seconds = Math.max(1, Math.ceil(knownMs / 1_000));
   const jitter = Math.floor(random * Math.max(LEAST_SPREAD_SECONDS, seconds / 4));
-  return ['Retry-After', String(Math.min(spread(seconds, jitter), LONGEST_WAIT_MS / 1_000)), 'X-Should-Retry', 'true'];
+  return [
+    'Retry-After',
+    String(Math.min(addJitter(seconds, jitter), LONGEST_WAIT_MS / 1_000)),
+    'X-Should-Retry',
+    'true',
+  ];
 }
 
 /** Adds jitter to a wait. Never raises a shorter wait above `LONGEST_OBEYED_SECONDS`. */
-export function spread(seconds: number, jitter: number): number {
+export function addJitter(seconds: number, jitter: number): number {
   return seconds <= LONGEST_OBEYED_SECONDS ? Math.min(seconds + jitter, LONGEST_OBEYED_SECONDS) : seconds + jitter;
 }
 

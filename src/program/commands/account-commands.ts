@@ -114,9 +114,9 @@ async function getUsage(client: AdminClient, args: readonly string[], values: Co
   const { key, groupBy, from, to } = options;
   const shadow = options.shadow === true ? 'true' : undefined;
   const query = { api_key_id: key, group_by: groupBy, from, to, shadow };
-  if (options.csv === true) return client.text('getUsage', args, { query: { ...query, format: 'csv' } });
+  if (options.csv === true) return client.callForText('getUsage', args, { query: { ...query, format: 'csv' } });
   if (groupBy !== undefined) {
-    return showRows(usageColumns(groupBy), await client.rows('getUsage', args, options.limit, query), options);
+    return showRows(usageColumns(groupBy), await client.listRows('getUsage', args, options.limit, query), options);
   }
   const usage = await client.call('getUsage', args, { query });
   if (options.json === true) return showFields(usage, options);

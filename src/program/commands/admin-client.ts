@@ -61,7 +61,7 @@ export class AdminClient {
    * Calls an operation whose response is empty or not JSON, and returns the text of the response. Rejects with
    * `CommandError`.
    */
-  async text(operation: OperationId, parameters: readonly string[], call: Call = {}): Promise<string> {
+  async callForText(operation: OperationId, parameters: readonly string[], call: Call = {}): Promise<string> {
     const reply = await this.send(operation, parameters, call);
     if (reply.ok) return reply.text;
     const problem = parseObject(reply.text);
@@ -92,7 +92,12 @@ export class AdminClient {
   }
 
   /** Reads up to `most` rows of a list, page by page. Rejects with `CommandError`. */
-  async rows(operation: OperationId, parameters: readonly string[], most: number, query: Fields = {}): Promise<Rows> {
+  async listRows(
+    operation: OperationId,
+    parameters: readonly string[],
+    most: number,
+    query: Fields = {},
+  ): Promise<Rows> {
     const data: Fields[] = [];
     let cursor: unknown;
     for (;;) {

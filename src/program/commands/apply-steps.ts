@@ -64,7 +64,7 @@ export async function planAccount(
 ): Promise<AccountSteps> {
   const { keys = [], endpoints = [], ...fields } = desired;
   const path = ['accounts', index];
-  const found = await client.rows('listAccounts', [], 1, { external_id: desired.external_id });
+  const found = await client.listRows('listAccounts', [], 1, { external_id: desired.external_id });
   const [current] = found.data;
   if (current === undefined) {
     const steps = [
@@ -83,11 +83,11 @@ export async function planAccount(
     steps.push({ action: 'update', type: 'account', name: desired.external_id, changes, path, run });
   }
   if (desired.keys !== undefined) {
-    const { data } = await client.rows('listApiKeys', [accountId], ALL);
+    const { data } = await client.listRows('listApiKeys', [accountId], ALL);
     steps.push(...keySteps(data, keys, path, prunes, faults));
   }
   if (desired.endpoints !== undefined) {
-    const { data } = await client.rows('listWebhookEndpoints', [accountId], ALL);
+    const { data } = await client.listRows('listWebhookEndpoints', [accountId], ALL);
     steps.push(...endpointSteps(data, endpoints, path, prunes));
   }
   return { accountId, steps, faults };
@@ -208,7 +208,7 @@ function endpointSteps(
     .filter(({ url }) => !inFile.has(url))
     .map((row) =>
       removal('endpoint', String(row['url']), path, prunes, async (client) => {
-        await client.text('deleteWebhookEndpoint', [String(row['id'])]);
+        await client.callForText('deleteWebhookEndpoint', [String(row['id'])]);
         return {};
       }),
     );

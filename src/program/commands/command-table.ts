@@ -156,14 +156,14 @@ async function callOperation(
     const maxRows = values['limit'];
     const found =
       typeof maxRows === 'number'
-        ? await client.rows(operation, args, maxRows, fields)
+        ? await client.listRows(operation, args, maxRows, fields)
         : { data: (await client.call(operation, args))['data'] as Fields[], has_more: false };
     const isTable = cells !== undefined && values.json !== true;
     return showRows(columns, isTable ? { ...found, data: found.data.map(cells) } : found, values, shortened);
   }
   const call = method !== 'get' && (options.length > 0 || addFields !== undefined) ? { body: fields } : {};
   if (status === 204) {
-    await client.text(operation, args, call);
+    await client.callForText(operation, args, call);
     return 'deleted\n';
   }
   return (show ?? showFields)(await client.call(operation, args, call), values);

@@ -47,7 +47,7 @@ export function addLogCommand(program: Command, terminal: Terminal): void {
     const { key, operation, status, code, source, from, to, limit } = options;
     const query = { api_key_id: key, operation, status, code, source, from, to };
     if (options.follow === true) return follow(client, account, query, options, terminal);
-    const rows = await client.rows('listRequests', [account], limit, query);
+    const rows = await client.listRows('listRequests', [account], limit, query);
     if (options.json === true) return `${JSON.stringify(rows, null, 2)}\n`;
     if (rows.data.length === 0) return 'none\n';
     const cut = rows.has_more ? `… and earlier ones: --limit shows more than ${rows.data.length}\n` : '';
@@ -64,7 +64,7 @@ async function follow(
   terminal: Terminal,
 ): Promise<string> {
   const lines = new Lines();
-  const newest = await client.rows('listRequests', [account], 1, query);
+  const newest = await client.listRows('listRequests', [account], 1, query);
   const from = query['from'] ?? newest.data[0]?.['at'] ?? new Date(0).toISOString();
   for (let cursor: unknown; ;) {
     const page = await client.call('listRequests', [account], {

@@ -12,7 +12,7 @@ import { mayRetry, withoutAutomaticRetry } from '../targets/retry-rules.js';
 import { failedProblem } from '../targets/call-problems.js';
 import { upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from '../targets/upstream-errors.js';
 import type { Upstream } from '../targets/upstream.js';
-import { CallState, follow } from './call-state.js';
+import { CallState, checkTransition } from './call-state.js';
 import { peerError } from './request-body.js';
 
 export abstract class BackendCall implements PendingCall, Expiring, CloseListener {
@@ -29,7 +29,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
 
   abstract readonly method: string;
   abstract readonly isRepeatable: boolean;
-  /** Current state. Only `enter` changes this field. */
+  /** Current state. Only `changeState` changes this field. */
   protected state = CallState.Waiting;
   /** Status of the response; 0 before the response arrives. */
   status = 0;
@@ -100,7 +100,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   }
 
   send(endpoint: Endpoint): void {
-    this.enter(CallState.Connecting);
+    this.changeState(CallState.Connecting);
     this.connect(endpoint);
   }
 
@@ -143,7 +143,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   protected abort(reason: Error): void {
     const from = this.state;
     if (from >= CallState.Aborting) return;
-    this.enter(CallState.Aborting);
+    this.changeState(CallState.Aborting);
     this.deadlineMs = Infinity;
     if (from === CallState.Waiting) this.handleFailure(reason, from, true);
     else this.disconnect(reason, from);
@@ -217,7 +217,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
 
   /** Releases all resources of the call. @param outcome undefined if the call was never sent. */
   protected end(outcome: UpstreamOutcome | undefined): void {
-    this.enter(CallState.Ended);
+    this.changeState(CallState.Ended);
     this.deadlines.remove(this);
     this.request.client.closeListener = undefined;
     if (this.isWaiting) this.upstream.removeWaiting(this);
@@ -236,12 +236,12 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   }
 
   /** Changes the state. @throws Error for an invalid transition, which is a bug. */
-  protected enter(state: CallState): void {
-    this.state = follow(this.state, state);
+  protected changeState(state: CallState): void {
+    this.state = checkTransition(this.state, state);
   }
 
   protected deadlineIn(timeoutMs: number): void {
-    this.deadlineMs = this.deadlines.after(timeoutMs);
+    this.deadlineMs = this.deadlines.deadlineAfter(timeoutMs);
   }
 
   /** Sets the deadline for the response to `timeoutMs` from now. A retry must also meet `firstDeadlineMs`. */

@@ -1,6 +1,6 @@
 /** Exactly the documented state transitions are possible. */
 import { describe, expect, it } from '@jest/globals';
-import { CALL_STATES, follow, type CallState } from './call-state.js';
+import { CALL_STATES, checkTransition, type CallState } from './call-state.js';
 
 const TRANSITIONS: Readonly<Record<(typeof CALL_STATES)[number], readonly (typeof CALL_STATES)[number][]>> = {
   waiting: ['connecting', 'aborting', 'ended'],
@@ -17,7 +17,7 @@ const TRANSITIONS: Readonly<Record<(typeof CALL_STATES)[number], readonly (typeo
 const PAIRS = CALL_STATES.flatMap((from) => CALL_STATES.map((to) => [from, to] as const));
 const canGo = (from: keyof typeof TRANSITIONS, to: keyof typeof TRANSITIONS) => TRANSITIONS[from].includes(to);
 const step = (from: keyof typeof TRANSITIONS, to: keyof typeof TRANSITIONS) =>
-  follow(CALL_STATES.indexOf(from) as CallState, CALL_STATES.indexOf(to) as CallState);
+  checkTransition(CALL_STATES.indexOf(from) as CallState, CALL_STATES.indexOf(to) as CallState);
 
 describe('a call', () => {
   it.each(PAIRS.filter(([from, to]) => canGo(from, to)))('may go from %s to %s', (from, to) => {

@@ -73,7 +73,7 @@ function bitSet(...states: readonly CallState[]): number {
  * Returns `to` if the transition is valid.
  * @throws Error for an invalid transition, which is always a bug of the gateway and never caused by a peer.
  */
-export function follow(from: CallState, to: CallState): CallState {
+export function checkTransition(from: CallState, to: CallState): CallState {
   if ((NEXT_STATES[from]! & (1 << to)) === 0) {
     throw new Error(`A call cannot go from ${CALL_STATES[from]} to ${CALL_STATES[to]}`);
   }

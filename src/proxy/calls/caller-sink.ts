@@ -1,6 +1,6 @@
 /** Delivers a complete response to a caller in this process, such as an MCP tool call. Truncates large bodies. */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
-import { HeldBody } from './held-body.js';
+import { BodyBuffer } from './body-buffer.js';
 import { responseHead } from './response-head.js';
 import { withLength, type RespondingCall, type ResponseSink } from './response-sink.js';
 
@@ -10,7 +10,7 @@ export class CallerSink implements ResponseSink {
   private lines = '';
   /** Whether the backend sent no `Content-Length`. */
   private isUnsized = false;
-  private readonly held = new HeldBody();
+  private readonly held = new BodyBuffer();
 
   /** @param mostBytes maximum size of the body for the caller, in bytes. The caller's response drops the rest. */
   constructor(private readonly mostBytes: number) {}
@@ -38,7 +38,7 @@ export class CallerSink implements ResponseSink {
     if (call === undefined || held.isLargerThan(this.mostBytes)) return;
     held.add(Buffer.from(piece));
     if (!held.isLargerThan(this.mostBytes)) return;
-    this.deliver(call, this.lines, held.whole);
+    this.deliver(call, this.lines, held.buffer);
     call.dropRest();
   }
 
@@ -48,7 +48,7 @@ export class CallerSink implements ResponseSink {
 
   end(): void {
     const { call, held } = this;
-    if (call !== undefined) this.deliver(call, withLength(this.lines, held.bytes, this.isUnsized), held.whole);
+    if (call !== undefined) this.deliver(call, withLength(this.lines, held.bytes, this.isUnsized), held.buffer);
   }
 
   deliver(call: RespondingCall, lines: string, body: Buffer): void {

@@ -4,7 +4,7 @@
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { takesTrailers } from '../fields/trailers.js';
-import { HeldBody } from './held-body.js';
+import { BodyBuffer } from './body-buffer.js';
 import { responseHead } from './response-head.js';
 import { withLength, type RespondingCall, type ResponseSink } from './response-sink.js';
 import { StreamedResponse } from './streamed-response.js';
@@ -21,7 +21,7 @@ export class ClientSink implements ResponseSink {
   /** Whether the whole body is held until its end, because its declared length is small. */
   private isShort = false;
   /** Body pieces that were not written yet; undefined before `begin` and while the response is streamed. */
-  private held: HeldBody | undefined;
+  private held: BodyBuffer | undefined;
   private streamed: StreamedResponse | undefined;
 
   get deliversOnlyComplete(): boolean {
@@ -41,7 +41,7 @@ export class ClientSink implements ResponseSink {
     this.lines = lines ?? responseHead(request, head.lines, call.endpoint, isUnsized);
     // A longer body, or a body of unknown length, is held only until `flush`. The body may have arrived with its head.
     this.isShort = framing === Framing.Length && contentLength <= LARGEST_HELD_BYTES;
-    this.held = new HeldBody();
+    this.held = new BodyBuffer();
     const mayHaveTrailers = isUnsized && takesTrailers(request.message);
     if (mayHaveTrailers || framing === Framing.Close) this.stream();
   }
@@ -70,7 +70,7 @@ export class ClientSink implements ResponseSink {
     const { call, held, streamed } = this;
     if (call === undefined) return;
     if (held !== undefined) {
-      this.deliver(call, withLength(this.lines, held.bytes, this.isUnsized), held.whole);
+      this.deliver(call, withLength(this.lines, held.bytes, this.isUnsized), held.buffer);
       return;
     }
     // Call `addTrailers` before `finish`. `addTrailers` can throw, and `onError` ignores errors after `finish`.

@@ -141,7 +141,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   onConnection(sending: Sending): void {
-    this.enter(CallState.Sent);
+    this.changeState(CallState.Sent);
     this.request.client.wasSent = true;
     this.sending = sending;
   }
@@ -156,7 +156,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
 
   onInterim({ status, lines }: ResponseHead): void {
     if (this.isClientGone) return;
-    if (this.state === CallState.Sent) this.enter(CallState.Announced);
+    if (this.state === CallState.Sent) this.changeState(CallState.Announced);
     if (this.interimResponses++ < MAX_INTERIM_RESPONSES) passInterimResponse(this.request, status, lines);
   }
 
@@ -172,7 +172,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
       return;
     }
     // Enter the state before anything can throw. The call is not retried from this state on.
-    this.enter(status >= 400 ? CallState.Failing : CallState.Held);
+    this.changeState(status >= 400 ? CallState.Failing : CallState.Held);
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.endpoint?.probe === this) this.upstream.recordProbeResponse(this, this.endpoint, status);
     if (status >= 400) this.errorResponse = new ErrorResponse(status, fieldsOfLines(head.lines));
@@ -251,18 +251,18 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   markStreaming(): void {
-    this.enter(CallState.Streaming);
+    this.changeState(CallState.Streaming);
   }
 
   stall(): void {
     if (this.state !== CallState.Streaming) return;
-    this.enter(CallState.Stalled);
+    this.changeState(CallState.Stalled);
     this.sending?.pause(this);
   }
 
   resume(): void {
     if (this.state !== CallState.Stalled) return;
-    this.enter(CallState.Streaming);
+    this.changeState(CallState.Streaming);
     this.deadlineIn(this.upstream.config.timeouts.idle);
     this.sending?.resume(this);
   }

@@ -4,7 +4,7 @@
  * sink.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
-import { HeldBody } from './held-body.js';
+import { BodyBuffer } from './body-buffer.js';
 import { responseHead } from './response-head.js';
 import { withLength, type RespondingCall, type ResponseSink } from './response-sink.js';
 
@@ -32,7 +32,7 @@ export class RecorderSink implements ResponseSink {
   private head: ResponseHead | undefined;
   private call: RespondingCall | undefined;
   /** Body that is held for the recorders; undefined if no recorder stores the response. */
-  private held: HeldBody | undefined;
+  private held: BodyBuffer | undefined;
   /** Whether `next` receives the response directly. */
   private isPassedOn = false;
 
@@ -62,7 +62,7 @@ export class RecorderSink implements ResponseSink {
     const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
     const mayStream = !isWanted && !this.deliversOnlyComplete;
     this.lines = responseHead(call.request, head.lines, call.endpoint, isUnsized && mayStream) + extraLines;
-    if (isWanted) this.held = new HeldBody();
+    if (isWanted) this.held = new BodyBuffer();
     else this.passOn(call, head);
   }
 
@@ -98,7 +98,7 @@ export class RecorderSink implements ResponseSink {
       return;
     }
     // Copy the body, because a body in one piece is still in the read buffer of the connection.
-    const body = Buffer.from(held.whole);
+    const body = Buffer.from(held.buffer);
     const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
     this.lines = withLength(this.lines, body.length, isUnsized);
     call.beginRecording();

@@ -89,8 +89,8 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
       return;
     }
     // `connect` does not report the connection, but a response proves that the connection was open.
-    if (this.state === CallState.Connecting) this.enter(CallState.Sent);
-    this.enter(CallState.Failing);
+    if (this.state === CallState.Connecting) this.changeState(CallState.Sent);
+    this.changeState(CallState.Failing);
     this.deadlineIn(this.upstream.config.timeouts.idle);
     this.status = response.statusCode ?? 0;
     const error = new ErrorResponse(this.status, response.rawHeaders);

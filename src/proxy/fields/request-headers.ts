@@ -9,7 +9,7 @@ import {
   isLengthLine,
   linesOf,
   listTokens,
-  trimmed,
+  trimSpaces,
   withoutLeadingZeros,
 } from '../../http/grammar/fields.js';
 import { isTrustedName } from './trusted-names.js';
@@ -71,7 +71,7 @@ function buildLines(lines: string, identity: ForwardedIdentity, isClean: boolean
     const rule = rules.get(name) ?? classifyField(name);
     if (rule === Rule.Forward && isNormalized(lines, colon + 1, next - 2)) continue;
     if (rule === Rule.Length && isLengthLine(lines, colon + 1, next - 2)) continue;
-    const value = trimmed(lines, colon + 1, next - 2);
+    const value = trimSpaces(lines, colon + 1, next - 2);
     if (rule === Rule.Connection && !isUsualConnection(value))
       return buildLines(withoutNamed(lines), identity, isClean);
     out += lines.slice(from, at);

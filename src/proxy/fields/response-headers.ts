@@ -7,7 +7,7 @@ import {
   isLengthLine,
   linesOf,
   listTokens,
-  trimmed,
+  trimSpaces,
   withoutLeadingZeros,
 } from '../../http/grammar/fields.js';
 import { QUOTA_FIELDS } from '../../quota/model/headers.js';
@@ -112,10 +112,10 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
     else if (rule !== Rule.Length || !isLengthLine(lines, colon + 1, next - 2)) {
       passed += lines.slice(from, at);
       from = next;
-      if (rule === Rule.Length) passed += `${name}: ${withoutLeadingZeros(trimmed(lines, colon + 1, next - 2))}\r\n`;
-      else if (rule === Rule.Connection) named = addNames(named, trimmed(lines, colon + 1, next - 2));
+      if (rule === Rule.Length) passed += `${name}: ${withoutLeadingZeros(trimSpaces(lines, colon + 1, next - 2))}\r\n`;
+      else if (rule === Rule.Connection) named = addNames(named, trimSpaces(lines, colon + 1, next - 2));
       else if (rule === Rule.Reference && references !== undefined) {
-        passed += `${name}: ${publicField(name.toLowerCase(), trimmed(lines, colon + 1, next - 2), references)}\r\n`;
+        passed += `${name}: ${publicField(name.toLowerCase(), trimSpaces(lines, colon + 1, next - 2), references)}\r\n`;
       }
     }
   }

@@ -54,7 +54,7 @@ export class BackendTls {
   /** Starts to watch the files for changes. */
   watchFiles(): void {
     // The watch does not report changes that happened after the first read and before now.
-    void this.files.follow(namesOf(this.paths)).then(() => this.readIfChanged());
+    void this.files.watchFiles(namesOf(this.paths)).then(() => this.readIfChanged());
   }
 
   stop(): void {

@@ -5,7 +5,7 @@
 
 /** An object that expires at a deadline, such as a call. */
 export interface Expiring {
-  /** Result of `Deadlines.after`; Infinity for no deadline. */
+  /** Result of `Deadlines.deadlineAfter`; Infinity for no deadline. */
   deadlineMs: number;
   /** Index in the array of `Deadlines`, which owns this field. */
   deadlineSlot: number;
@@ -37,7 +37,7 @@ export class Deadlines {
   }
 
   /** Returns the deadline `timeoutMs` from now. The deadline is never early, and up to one sweep interval late. */
-  after(timeoutMs: number): number {
+  deadlineAfter(timeoutMs: number): number {
     return this.sweptMs + SWEEP_INTERVAL_MS + timeoutMs;
   }
 

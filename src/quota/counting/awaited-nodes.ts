@@ -3,7 +3,7 @@
  * and all workers together know every count. The process refuses decisions until all workers have reported, or until a
  * time limit, so that no quota is granted twice.
  */
-import { YOUTH_MS } from '../redis/scripts/young.js';
+import { YOUTH_MS } from '../redis/scripts/young-counters.js';
 
 /** Longest wait in ms while no report arrives. It bounds how long a hanging or dead worker can block the others. */
 export const LONGEST_WAIT_MS = 2_000;

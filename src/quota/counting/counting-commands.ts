@@ -10,7 +10,7 @@ import type { CountingTables } from './counting-tables.js';
 import { decide } from './decide-script.js';
 import { months, read, setUsed } from './month-scripts.js';
 import { heartbeat, throttle, time } from './node-scripts.js';
-import { refund, refundHit, undo } from './refund-scripts.js';
+import { refund, refundHit, undoBatch } from './refund-scripts.js';
 import { LUA } from './lua.js';
 import { NOT_YET, type ScriptRun } from './script-call.js';
 import { replay, seed } from './seed-scripts.js';
@@ -23,7 +23,7 @@ const SCRIPTS: Readonly<Record<keyof typeof LUA, ScriptRun>> = {
   months,
   setUsed,
   refund,
-  undo,
+  undo: undoBatch,
   replay,
   seed,
   throttle,

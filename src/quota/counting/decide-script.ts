@@ -102,7 +102,7 @@ class Batch {
     if (key.mustReport(this.second, this.node) || accountMustReport) return MUST_REPORT;
     const { limits, period, expiresAtMs } = terms;
     const counters = [account, key];
-    const places = counters.map((counter) => (counter.isIn(period) ? undefined : counter.place));
+    const places = counters.map((counter) => (counter.isIn(period) ? undefined : counter.calendarState));
     if (!account.turnTo(period) || !key.turnTo(period)) {
       restorePlaces(counters, places);
       return MISSING;

@@ -1,7 +1,7 @@
 /** Implements the scripts of the counting process that read counters and set month counts. */
 import { numbersReply } from '../../stores/redis/server/replies.js';
 import { NOTHING_COUNTED } from '../model/calendar-count.js';
-import { YOUTH_MS } from '../redis/scripts/young.js';
+import { YOUTH_MS } from '../redis/scripts/young-counters.js';
 import { labelsAt, millisecondOf, NOT_YET, numberAt, secondOf, type ScriptCall } from './script-call.js';
 
 /** Month label for a counter that is missing or does not know the month. */
@@ -17,7 +17,7 @@ export function read(call: ScriptCall): string {
   call.keys.forEach((name, index) => {
     const counter = call.tables.counter(name, second);
     counter?.endYouthIfOver(second);
-    const place = counter?.place;
+    const place = counter?.calendarState;
     if (counter === undefined || place === undefined || !counter.turnTo(labelsAt(call, 0))) {
       reply.push(NO_MONTH, 0, 0, 0, 0, 0);
       return;
@@ -61,12 +61,12 @@ export function setUsed(call: ScriptCall): string {
   if (ms > latestMs) return numbersReply([0, ms, 0]);
   const second = secondOf(call);
   const counter = tables.counter(name, second) ?? tables.create(name, second, period, NOTHING_COUNTED, expiresAtMs);
-  const { place } = counter;
+  const { calendarState } = counter;
   const before = counter.turnTo(period) ? counter.used : 0;
-  counter.restore(place);
+  counter.restore(calendarState);
   for (const each of [counter, tables.counter(shadowName, second)]) {
     if (each === undefined) continue;
-    const from = each.place;
+    const from = each.calendarState;
     each.turnTo(period, 0);
     each.setUsed(used, nowUs / 1_000);
     each.extendExpiry(expiresAtMs, from);

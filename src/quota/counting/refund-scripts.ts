@@ -35,12 +35,12 @@ export function refund(call: ScriptCall): string {
       reply.push(0, 0, 0);
       continue;
     }
-    const { place } = counter;
+    const { calendarState } = counter;
     counter.turnTo(today);
     reply.push(counter.refund(cost, { second, atMs, period: counted }), counter.used, counter.usedToday);
     // A refund for another month must not move the counter to the current month.
-    if (counter.isInMonthOf(counted)) counter.extendExpiry(expiresAtMs, place);
-    else counter.restore(place);
+    if (counter.isInMonthOf(counted)) counter.extendExpiry(expiresAtMs, calendarState);
+    else counter.restore(calendarState);
   }
   return numbersReply(reply);
 }
@@ -48,7 +48,7 @@ export function refund(call: ScriptCall): string {
 /**
  * Refunds the cost of the requests that a batch without a response admitted. Refunds a batch only once; see `UNDO_LUA`.
  */
-export function undo(call: ScriptCall): string {
+export function undoBatch(call: ScriptCall): string {
   const { tables, keys, args } = call;
   if (millisecondOf(call) <= numberAt(call, 1)) return numberReply(MAY_RUN_YET);
   const name = keys.at(-1)!;

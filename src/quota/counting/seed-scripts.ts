@@ -101,7 +101,7 @@ function create(call: ScriptCall, name: string, known: KnownCounts): Seeded {
 
 function seedExisting(call: ScriptCall, counter: StoredCounter, known: KnownCounts): Seeded {
   const [, , , , , node = '', mayCreate] = call.args;
-  const [period, { place }] = [labelsAt(call, 0), counter];
+  const [period, { calendarState }] = [labelsAt(call, 0), counter];
   counter.endYouthIfOver(secondOf(call));
   // Ignore the database's counts, because they may have been observed in this counter. A later label before `following`
   // is the same month after a change of the billing day.
@@ -110,7 +110,7 @@ function seedExisting(call: ScriptCall, counter: StoredCounter, known: KnownCoun
     addReport(counter, node, known);
   }
   const isThere = counter.turnTo(period) || (mayCreate === MAY_CREATE && counter.turnTo(period, known.used));
-  counter.extendExpiry(numberAt(call, 3), place);
+  counter.extendExpiry(numberAt(call, 3), calendarState);
   return { used: counter.used, usedToday: counter.usedToday, isMissing: !isThere };
 }
 
@@ -147,7 +147,7 @@ export function replay(call: ScriptCall): string {
   const [account, key] = keys.slice(0, 2).map((name) => tables.counter(name, second));
   const mustReport = [account, key].map((counter) => counter?.mustReport(second, node) === true);
   if (account === undefined || key === undefined || mustReport.includes(true)) return numbersReply([NOT_READY, 0, 0]);
-  const counters = [account, key].map((counter) => ({ counter, place: counter.place }));
+  const counters = [account, key].map((counter) => ({ counter, place: counter.calendarState }));
   const isReady = account.turnTo(period) && key.turnTo(period);
   const isNew = isReady && !tables.wasReplayed(keys[2]!, lifeMs);
   const costs = pairsOf(args.slice(REPLAY_ARGUMENTS).map(Number));

@@ -7,7 +7,7 @@ import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import type { CalendarCount } from '../model/calendar-count.js';
 import { Counter, type PeriodLabels, type CalendarState } from '../model/counter.js';
 import type { MonthCount } from '../model/counter-store.js';
-import { YOUTH_MS } from '../redis/scripts/young.js';
+import { YOUTH_MS } from '../redis/scripts/young-counters.js';
 
 const YOUTH_SECONDS = YOUTH_MS / 1_000;
 
@@ -60,7 +60,7 @@ export class StoredCounter extends Counter {
   }
 
   /** The counter's month and day, with their counts. A call that counts nothing restores this state afterwards. */
-  get place(): CalendarState {
+  get calendarState(): CalendarState {
     const { month, used, day, usedToday, setAtMs, others, otherDays } = this;
     return { month, used, day, usedToday, setAtMs, others, otherDays };
   }
@@ -119,7 +119,7 @@ export class StoredCounter extends Counter {
     if (amount === 0) return;
     if (this.sum === 0 || at < this.oldest) this.oldest = at;
     this.sum += amount;
-    this.put(at, held + amount);
+    this.setCount(at, held + amount);
     while (this.oldest < this.current && this.countOf(this.oldest) === 0) this.oldest += 1;
   }
 }

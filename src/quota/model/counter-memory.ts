@@ -1,8 +1,8 @@
 /**
  * Remembers counters that Redis may have lost. It keeps the last counts that this node saw before the loss, and the
  * costs that this node has counted since. When a lost counter is created again, it is young for some seconds
- * (`redis/scripts/young.ts`). Each node reports both to Redis during this time. Counters that were not lost use no
- * memory in this class.
+ * (`redis/scripts/young-counters.ts`). Each node reports both to Redis during this time. Counters that were not lost
+ * use no memory in this class.
  */
 import { accountCountIn, keyCountIn, type CalendarCount, type DayCount } from './calendar-count.js';
 import type { CalendarSeen } from './counter-store.js';
@@ -51,9 +51,9 @@ export class Remembered {
 
   /** Returns the four arguments of `SEED_LUA` that contain the node's counts of this counter. */
   seedArguments({ day }: MonthPeriod): (string | number)[] {
-    const log = this.log.map((number, index) => (index % 2 === 0 ? microseconds(number) : number));
+    const log = this.log.map((number, index) => (index % 2 === 0 ? toMicroseconds(number) : number));
     const usedToday = this.day.day === day.label ? this.day.used : 0;
-    return [this.used, microseconds(this.atMs), this.used - usedToday, log.join(' ')];
+    return [this.used, toMicroseconds(this.atMs), this.used - usedToday, log.join(' ')];
   }
 
   /**
@@ -83,7 +83,7 @@ class RememberedAccount {
 }
 
 /** Converts an instant from milliseconds to whole microseconds. */
-export function microseconds(ms: number): number {
+export function toMicroseconds(ms: number): number {
   return Math.round(ms * 1_000);
 }
 
@@ -118,7 +118,7 @@ export class CounterMemory {
    * @param period only counts of this month are used.
    * @param subject the key's subject, if the caller has it.
    */
-  recall(
+  takeKnownCounts(
     accountId: string,
     keyId: string | undefined,
     { label: month }: MonthPeriod,

@@ -2,7 +2,7 @@
  * Defines the interface of the stores for live counters. Counters are in this process, in Redis, or in the counting
  * process. One contract test suite checks all three.
  */
-import type { Waiting } from '../../platform/waiting.js';
+import type { ResultReceiver } from '../../platform/callbacks.js';
 import type { Decider } from './decision-sink.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
 import type { CalendarCount, DayCount } from './calendar-count.js';
@@ -75,7 +75,7 @@ export interface CounterStore extends Decider {
    * Decides like `decide`, without a promise. Returns undefined if the decision is not known yet, and passes it to
    * `waiting` later.
    */
-  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined;
+  decideFor(waiting: ResultReceiver<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined;
   /**
    * Refunds the cost of an admitted decision in every window that still contains the cost. Call it at most once per
    * decision. Rejects if the counters cannot be reached.

@@ -3,7 +3,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { isInnerList, parseList } from 'structured-headers';
 import { bitsOf, countsWith, type NamedCounts, subjectWith } from '../../../test/support/quotas.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
-import { quotaLines, remaining, retryAfterSeconds } from './headers.js';
+import { quotaLines, remainingQuota, retryAfterSeconds } from './headers.js';
 import { monthPeriodAt } from './month-period.js';
 import type { QuotaDecision } from './policies.js';
 
@@ -131,7 +131,7 @@ describe('the rate-limit fields', () => {
     const fields = fieldsOf({ keyMinute: 10, accountMonth: 50 }, decisionWith({ keyMinute: 55, accountMonth: 900 }));
     expect(parsed(fields.get('RateLimit')).map(([, { r }]) => r)).toEqual([0, 0]);
     expect(fields.get('X-RateLimit-Remaining')).toBe('0');
-    expect(remaining(10, 55)).toBe(0);
+    expect(remainingQuota(10, 55)).toBe(0);
   });
 
   it('are integers that a structured field can carry, up to the largest limit that a plan can set', () => {

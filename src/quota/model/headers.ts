@@ -5,7 +5,7 @@
  * fields.
  */
 import { fieldsOfLines, fieldValue, linesOf } from '../../http/grammar/fields.js';
-import { LONGEST_WAIT_MS, spread } from '../../platform/problems/retry-after.js';
+import { LONGEST_WAIT_MS, addJitter } from '../../platform/problems/retry-after.js';
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_SECONDS } from '../../platform/sliding-window.js';
 import { WINDOWS, type QuotaWindow } from '../../platform/quotas/windows.js';
@@ -60,7 +60,7 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
   for (let index = 0; index < WINDOWS.length; index++) {
     const limit = limits[index]!;
     if (limit === Infinity) continue;
-    const left = remaining(limit, used[index]!);
+    const left = remainingQuota(limit, used[index]!);
     const isCalendar = ARE_CALENDAR[index]!;
     const slidingSeconds = ARE_OF_KEY[index]! ? keySeconds : accountSeconds;
     const calendarSeconds = ARE_OF_MONTH[index]! ? monthSeconds : daySeconds;
@@ -136,13 +136,13 @@ export function withoutLongReset(lines: string): string {
 export function retryAfterSeconds(decision: QuotaDecision): number {
   const seconds = Math.max(1, Math.ceil((decision.retryAtMs - decision.nowMs) / 1_000));
   const jitter = decision.retryAtMs >= decision.period.day.endMs ? CALENDAR_JITTER_SECONDS : MINUTE_JITTER_SECONDS;
-  return spread(seconds, Math.floor(Math.random() * jitter));
+  return addJitter(seconds, Math.floor(Math.random() * jitter));
 }
 
 /**
  * Returns the remaining quota of a limit. The result is never negative, even if the limit was lowered below the usage.
  */
-export function remaining(limit: number, used: number): number {
+export function remainingQuota(limit: number, used: number): number {
   return used >= limit ? 0 : limit - used;
 }
 

@@ -135,7 +135,7 @@ export class QuotaSubject {
     return (this.rare.reached ??= { noticed: 0, noticedMonth: 0, refusedMonth: 0 });
   }
 
-  /** The last refusal. Further requests get the same refusal without a call to the store, see `known-refusal.ts`. */
+  /** The last refusal. Further requests get the same refusal without a call to the store, see `refusal-cache.ts`. */
   get refusal(): RememberedRefusal | undefined {
     return this.rare?.refusal;
   }
@@ -177,12 +177,12 @@ export class QuotaSubject {
    * instead of keeping the array, see decision 0028.
    */
   recordSeen(counts: Readonly<QuotaCounts>, atMs: number, period: MonthPeriod): void {
-    this.seen0 = unboxed(counts[0]);
-    this.seen1 = unboxed(counts[1]);
-    this.seen2 = unboxed(counts[2]);
-    this.seen3 = unboxed(counts[3]);
-    this.seen4 = unboxed(counts[4]);
-    this.seen5 = unboxed(counts[5]);
+    this.seen0 = toSmallInteger(counts[0]);
+    this.seen1 = toSmallInteger(counts[1]);
+    this.seen2 = toSmallInteger(counts[2]);
+    this.seen3 = toSmallInteger(counts[3]);
+    this.seen4 = toSmallInteger(counts[4]);
+    this.seen5 = toSmallInteger(counts[5]);
     this.lastSeenAtMs = atMs;
     this.lastSeenPeriod = period;
   }
@@ -192,7 +192,7 @@ export class QuotaSubject {
  * Returns the same number in a form that V8 stores without a separate object, if the number is a 32-bit integer. See
  * decision 0028.
  */
-export function unboxed(value: number): number {
+export function toSmallInteger(value: number): number {
   const whole = value | 0;
   return whole === value ? whole : value;
 }

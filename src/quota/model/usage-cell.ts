@@ -103,7 +103,7 @@ export class UsageCell {
   /**
    * Reports whether a request belongs to this cell: one of this operation, counted in this month, at `nowMs`. Hot path.
    */
-  holds(operation: Operation, month: number, nowMs: number): boolean {
+  matchesRequest(operation: Operation, month: number, nowMs: number): boolean {
     return this.operation === operation && this.month === month && nowMs < this.day.endMs && nowMs >= this.day.startMs;
   }
 

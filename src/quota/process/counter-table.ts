@@ -93,7 +93,7 @@ export class CounterTable {
   }
 
   /** Returns the counter with this name. Creates a counter without usage if no counter has this name. */
-  obtain(counters: Map<string, ProcessCounter>, name: string, period: MonthPeriod): ProcessCounter {
+  getOrCreate(counters: Map<string, ProcessCounter>, name: string, period: MonthPeriod): ProcessCounter {
     const counter = counters.get(name) ?? this.newCounter(period, NOTHING_COUNTED);
     counters.set(name, counter);
     return counter;

@@ -3,7 +3,7 @@
  * counters while Redis is unavailable. The counts are lost with the process, except those that a flush has written.
  */
 import type { Clock } from '../../platform/clock.js';
-import { valueOrLater, type Waiting } from '../../platform/waiting.js';
+import { valueOrLater, type ResultReceiver } from '../../platform/callbacks.js';
 import {
   accountCounterKey,
   apiKeyCounterKey,
@@ -47,8 +47,8 @@ export class ProcessCounters implements CounterStore {
   private readonly table: CounterTable;
   private readonly seeding = new SingleFlight();
   /**
-   * Latest time at which counts were read for the database, or at which an operator set a count, in ms. A count that an operator sets gets a later time than
-   * all earlier observations, even in the same millisecond.
+   * Latest time at which counts were read for the database, or at which an operator set a count, in ms. A count that an
+   * operator sets gets a later time than all earlier observations, even in the same millisecond.
    */
   private latestMs = 0;
 
@@ -89,7 +89,7 @@ export class ProcessCounters implements CounterStore {
     return this.sink.onDecision(subject, this.decideNow(subject, cost, account, key, nowMs, period), this);
   }
 
-  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
+  decideFor(waiting: ResultReceiver<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
     return valueOrLater(this.decide(subject, cost), waiting);
   }
 
@@ -184,7 +184,7 @@ export class ProcessCounters implements CounterStore {
       keyId === undefined
         ? [this.table.accounts, accountCounterKey(accountId), shadowAccountCounterKey(accountId)]
         : [this.table.keys, apiKeyCounterKey(accountId, keyId), shadowApiKeyCounterKey(accountId, keyId)];
-    const counter = this.table.obtain(counters, name, period);
+    const counter = this.table.getOrCreate(counters, name, period);
     counter.advance(Math.floor(nowMs / 1_000), period);
     const before = counter.knowsMonth(period) ? counter.used : 0;
     for (const each of [counter, counters.get(shadowName)]) {

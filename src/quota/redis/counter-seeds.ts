@@ -1,9 +1,9 @@
 /**
  * Creates missing quota counters in Redis from the database and this node's memory. If another node created a counter
- * seconds ago (a young counter, see `scripts/young.ts`), adds the counts that only this node knows.
+ * seconds ago (a young counter, see `scripts/young-counters.ts`), adds the counts that only this node knows.
  */
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../../stores/redis/keys.js';
-import { Remembered, microseconds, type CounterMemory } from '../model/counter-memory.js';
+import { Remembered, toMicroseconds, type CounterMemory } from '../model/counter-memory.js';
 import {
   asWritten,
   NOTHING_WRITTEN,
@@ -111,7 +111,7 @@ export class CounterSeeds {
     period: MonthPeriod,
     subject: QuotaSubject | undefined,
   ): Promise<void> {
-    const known = this.memory.recall(accountId, keyId, period, subject);
+    const known = this.memory.takeKnownCounts(accountId, keyId, period, subject);
     const arrived = this.memory.beginReport(accountId);
     try {
       for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
@@ -138,7 +138,7 @@ export class CounterSeeds {
     period: MonthPeriod,
     subject?: QuotaSubject,
   ): Promise<boolean> {
-    const known = this.memory.recall(accountId, keyId, period, subject);
+    const known = this.memory.takeKnownCounts(accountId, keyId, period, subject);
     const arrived = this.memory.beginReport(accountId);
     const nothing = { account: NOTHING_WRITTEN, key: NOTHING_WRITTEN };
     const counters = countersOf(accountId, keyId, known, nothing);
@@ -179,13 +179,13 @@ export class CounterSeeds {
     const counts = counters.flatMap(({ written, known }) => {
       const { used, later, observedAtMs = 0, setAtMs = 0 } = written;
       const { usedToday } = writtenIn(written, period);
-      const seen = [used, microseconds(observedAtMs), used - usedToday, textOf(later), setAtMs === 0 ? '' : setAtMs];
+      const seen = [used, toMicroseconds(observedAtMs), used - usedToday, textOf(later), setAtMs === 0 ? '' : setAtMs];
       return [...seen, ...known.seedArguments(period)];
     });
     const until = [period.endMs + COUNTER_GRACE_MS, latestMs];
     const args = [...labelsOf(period), ...until, node, mayCreate ? 1 : 0, ...counts];
     const keys = counters.map(({ key }) => key);
-    return (await this.calls.run(SEED, keys, args)) as number[];
+    return (await this.calls.runScript(SEED, keys, args)) as number[];
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { slotTag } from '../../stores/redis/keys.js';
 import { slotOfTag } from '../../stores/redis/slots.js';
-import { Promised, type Waiting } from '../../platform/waiting.js';
+import { PromiseReceiver, type ResultReceiver } from '../../platform/callbacks.js';
 import type { CounterMemory } from '../model/counter-memory.js';
 import { DecisionCalls, LARGEST_BATCH, type BatchListener } from './decision-calls.js';
 import { verdictAt } from './decision-text.js';
@@ -60,12 +60,12 @@ export class DecisionBatcher implements BatchListener, Decider {
   }
 
   decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
-    const promised = new Promised<QuotaDecision>();
+    const promised = new PromiseReceiver<QuotaDecision>();
     this.decideFor(promised, subject, cost);
     return promised.promise;
   }
 
-  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): void {
+  decideFor(waiting: ResultReceiver<QuotaDecision>, subject: QuotaSubject, cost: number): void {
     const open = subject.openGroup as DecisionGroup | undefined;
     if (open?.cost === cost) {
       open.add(waiting);
@@ -203,7 +203,7 @@ export class DecisionBatcher implements BatchListener, Decider {
     let at = 1;
     for (const { subject, period } of batch) {
       if (response[at]! < 0 && !subject.isShadow) {
-        this.memory.recall(subject.accountId, subject.keyId, period, subject);
+        this.memory.takeKnownCounts(subject.accountId, subject.keyId, period, subject);
       }
       at += DECIDE_NUMBERS;
     }

@@ -93,11 +93,11 @@ class DecisionCall implements WrittenCall, LostCall, TimedCall {
       plainText(groupsText(batch));
   }
 
-  answered(response: unknown): void {
+  onResult(response: unknown): void {
     this.calls.answered(this, response);
   }
 
-  failed(error: Error): void {
+  onError(error: Error): void {
     this.calls.failed(this, error);
   }
 }
@@ -148,7 +148,7 @@ export class DecisionCalls {
   /** Reads Redis's clock. Rejects if Redis does not respond. */
   async learnTime(deadlineMs = this.calls.deadlineMs): Promise<void> {
     const sentMs = performance.now();
-    const [seconds, microseconds] = (await this.calls.run(TIME, [], [], deadlineMs)) as string[];
+    const [seconds, microseconds] = (await this.calls.runScript(TIME, [], [], deadlineMs)) as string[];
     this.redisClock.recordTime(
       Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000),
       sentMs,
@@ -191,7 +191,7 @@ export class DecisionCalls {
     if (count !== 1 && count !== 1 + batch.length * DECIDE_NUMBERS) {
       return this.giveUp(call, endedMs, new Error('the response does not match the call'));
     }
-    this.calls.ended(sentMs, endedMs, true);
+    this.calls.recordEnd(sentMs, endedMs, true);
     this.redisClock.recordTime(this.numbers[0]! / 1_000, sentMs, endedMs);
     if (count > 1) this.listener.onResponse(batch, this.numbers);
     else if (!isSecond) this.send(batch, marker, slot, true);
@@ -210,7 +210,7 @@ export class DecisionCalls {
   private giveUp(call: DecisionCall, endedMs: number, error: Error): void {
     const { batch, marker, number, latestMs, sentMs } = call;
     this.lostCalls.push({ batch, marker, number, latestMs, sentMs });
-    this.calls.ended(sentMs, endedMs, false, error);
+    this.calls.recordEnd(sentMs, endedMs, false, error);
     this.listener.onFailure(batch, error);
   }
 
@@ -226,7 +226,7 @@ export class DecisionCalls {
       const latestMs = performance.now() - sentMs > LONGEST_WAIT_MS ? 0 : call.latestMs;
       const keys = batch.flatMap(({ subject }) => [subject.accountCounterKey, subject.keyCounterKey]);
       const costs = batch.flatMap(({ cost, period }) => [cost, ...labelsOf(period)]);
-      const outcome = await this.calls.run(UNDO, [...keys, marker], [number, latestMs, ...costs]);
+      const outcome = await this.calls.runScript(UNDO, [...keys, marker], [number, latestMs, ...costs]);
       if (outcome === -1) return false;
       this.lostCalls = this.lostCalls.filter((other) => other !== call);
     }

@@ -6,7 +6,7 @@ import type { Decider, DecisionSink } from '../model/decision-sink.js';
 import { NO_PERIOD } from '../model/month-period.js';
 import type { QuotaDecision } from '../model/policies.js';
 import type { CounterStart, QuotaSubject } from '../model/subject.js';
-import { valueOrLater, tell, deliverError, type Waiting } from '../../platform/waiting.js';
+import { valueOrLater, deliverValue, deliverError, type ResultReceiver } from '../../platform/callbacks.js';
 
 /** Number of groups created so far, for `order`. */
 let groups = 0;
@@ -22,7 +22,7 @@ export class DecisionGroup {
    * All requests but the first. Most groups have one request, and an array takes more memory than the rest of the
    * group.
    */
-  private others: Waiting<QuotaDecision>[] | undefined;
+  private others: ResultReceiver<QuotaDecision>[] | undefined;
   /** Number of times that the counters of this group were seeded. */
   seeded = 0;
   /** Number of this group. Later groups have higher numbers. */
@@ -38,12 +38,12 @@ export class DecisionGroup {
   constructor(
     readonly subject: QuotaSubject,
     readonly cost: number,
-    private readonly first: Waiting<QuotaDecision>,
+    private readonly first: ResultReceiver<QuotaDecision>,
   ) {
     this.startsFrom = subject.startsFrom;
   }
 
-  add(waiting: Waiting<QuotaDecision>): void {
+  add(waiting: ResultReceiver<QuotaDecision>): void {
     this.size += 1;
     this.others ??= [];
     this.others.push(waiting);
@@ -64,7 +64,7 @@ export class DecisionGroup {
       deliverError(waiting, error);
       return;
     }
-    tell(waiting, decision);
+    deliverValue(waiting, decision);
   }
 
   /**
@@ -83,10 +83,10 @@ export class DecisionGroup {
       deliverError(waiting, refusal);
       return;
     }
-    if (decision !== undefined) tell(waiting, decision);
+    if (decision !== undefined) deliverValue(waiting, decision);
   }
 
-  private waitingAt(position: number): Waiting<QuotaDecision> {
+  private waitingAt(position: number): ResultReceiver<QuotaDecision> {
     return position === 0 ? this.first : this.others![position - 1]!;
   }
 }

@@ -11,7 +11,7 @@ import type { DecisionGroup } from './decision-group.js';
 import { labelsOf, NO_PERIOD, type MonthPeriod } from '../model/month-period.js';
 import { ACCOUNT_DAY, ACCOUNT_MONTH, KEY_DAY, KEY_MONTH, WINDOWS } from '../../platform/quotas/windows.js';
 import { NOTHING_USED, type QuotaCounts } from '../model/policies.js';
-import { unboxed, type QuotaSubject, type QuotaTerms } from '../model/subject.js';
+import { toSmallInteger, type QuotaSubject, type QuotaTerms } from '../model/subject.js';
 
 const SPACE = 0x20;
 const MINUS = 0x2d;
@@ -136,15 +136,15 @@ export function verdictAt(response: Float64Array, at: number, nowMs: number, per
   const { before } = verdict;
   verdict.nowMs = nowMs;
   verdict.period = period;
-  verdict.admitted = unboxed(response[at]!);
-  for (let index = 0; index < WINDOWS.length; index++) before[index] = unboxed(response[at + 1 + index]!);
+  verdict.admitted = toSmallInteger(response[at]!);
+  for (let index = 0; index < WINDOWS.length; index++) before[index] = toSmallInteger(response[at + 1 + index]!);
   // For a day window, the response contains the usage of the month before that day.
   before[ACCOUNT_DAY] = before[ACCOUNT_MONTH] - before[ACCOUNT_DAY];
   before[KEY_DAY] = before[KEY_MONTH] - before[KEY_DAY];
   const next = at + 1 + WINDOWS.length;
-  verdict.accountOldest = unboxed(response[next]!);
-  verdict.keyOldest = unboxed(response[next + 1]!);
-  verdict.accountFreedAt = unboxed(response[next + 2]!);
-  verdict.keyFreedAt = unboxed(response[next + 3]!);
+  verdict.accountOldest = toSmallInteger(response[next]!);
+  verdict.keyOldest = toSmallInteger(response[next + 1]!);
+  verdict.accountFreedAt = toSmallInteger(response[next + 2]!);
+  verdict.keyFreedAt = toSmallInteger(response[next + 3]!);
   return verdict;
 }

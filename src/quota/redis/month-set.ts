@@ -13,7 +13,7 @@ import type { RedisCalls } from './redis-calls.js';
 import { Script } from '../../stores/redis/script.js';
 import { READ_LUA } from './scripts/read.js';
 import { SET_USED_LUA } from './scripts/set-used.js';
-import { observedColumns } from '../model/observed-at.js';
+import { toObservedColumns } from '../model/observation-time.js';
 
 /** Deadline of each call, in ms. Also the time for which Redis may still run the change. */
 const SET_DEADLINE_MS = 240;
@@ -40,11 +40,16 @@ export async function setMonthInRedis(
   used: number,
 ): Promise<MonthSet> {
   const read = async (period: MonthPeriod): Promise<number[]> =>
-    (await calls.run(READ, keys.slice(0, 1), [...labelsOf(period), ANY_ROOM.account], SET_DEADLINE_MS)) as number[];
+    (await calls.runScript(
+      READ,
+      keys.slice(0, 1),
+      [...labelsOf(period), ANY_ROOM.account],
+      SET_DEADLINE_MS,
+    )) as number[];
   const startMs = millisecondsOf(await read(NO_PERIOD));
   const period = calendar.at(startMs);
   const args = [...labelsOf(period), period.endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
-  const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
+  const [done, setMs = 0, before = 0] = (await calls.runScript(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
   if (done !== 1) throw new Error('the call reached Redis too late, and changed nothing');
   // Observations in the same millisecond as the change have no order. Read the count in a later millisecond.
   for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
@@ -68,7 +73,7 @@ export async function writeMonthSet(
   { period, used, observedAtMs }: MonthSet,
   nowMs: number,
 ): Promise<void> {
-  const observed = observedColumns(observedAtMs);
+  const observed = toObservedColumns(observedAtMs);
   const row = { used, ...observed, set_at: observed.observed_at, updated_at: nowMs };
   await trx
     .insertInto('quota_counter')

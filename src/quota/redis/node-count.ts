@@ -6,7 +6,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { METRICS } from '../../platform/metrics.js';
 import type { RedisClient } from '../../stores/redis/connect.js';
 import { EPOCH_KEY, EPOCH_MS, NODES_KEY, NODES_MS } from '../../stores/redis/keys.js';
-import type { NodePlace } from '../model/node-place.js';
+import type { NodePosition } from '../model/node-position.js';
 import { Script } from '../../stores/redis/script.js';
 import { HEARTBEAT_LUA } from './scripts/heartbeat.js';
 
@@ -34,7 +34,7 @@ export interface HeartbeatResult {
 /** NodeCount tracks how many nodes share the same limits, and this node's place among them. */
 export class NodeCount {
   private readonly name: string;
-  private lastPlace: NodePlace = { count: 1, rank: 0 };
+  private lastPlace: NodePosition = { count: 1, rank: 0 };
   /** Epoch of the store at the last response. Undefined before the first response. */
   private epoch: number | undefined;
   /**
@@ -63,7 +63,7 @@ export class NodeCount {
   }
 
   /** This node's place at the last response. Before the first response, the count is 1 or the assumed number. */
-  get place(): NodePlace {
+  get position(): NodePosition {
     return this.lastPlace;
   }
 
@@ -105,7 +105,7 @@ export class NodeCount {
   }
 
   /** Removes this node from the set of nodes. Never rejects. */
-  async leave(): Promise<void> {
+  async removeNode(): Promise<void> {
     if (this.servesRequests) await this.client.zrem(NODES_KEY, this.name).catch(() => undefined);
   }
 }

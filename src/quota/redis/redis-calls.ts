@@ -23,7 +23,7 @@ export class RedisCalls {
    * Runs a script once. Rejects if the script fails, or if no response comes in time. Without a response, the script
    * may have run, or may run later.
    */
-  async run(
+  async runScript(
     script: Script,
     keys: readonly string[],
     args: readonly (string | number)[],
@@ -32,24 +32,24 @@ export class RedisCalls {
     const startedMs = performance.now();
     try {
       const response = await withinDeadline(deadlineMs, script.run(this.client, keys, args));
-      this.ended(startedMs, performance.now(), true);
+      this.recordEnd(startedMs, performance.now(), true);
       return response;
     } catch (error) {
-      this.ended(startedMs, performance.now(), false, error);
+      this.recordEnd(startedMs, performance.now(), false, error);
       throw error;
     }
   }
 
   /**
    * Sends a call that its caller has formatted. The call object receives the response. The caller must then call
-   * `ended`.
+   * `recordEnd`.
    */
   send(call: WrittenCall): void {
     sendScript(this.client, call);
   }
 
   /** Reports the end of a call. Times are by `performance.now()`. */
-  ended(startedMs: number, endedMs: number, hasResponse: boolean, cause?: unknown): void {
+  recordEnd(startedMs: number, endedMs: number, hasResponse: boolean, cause?: unknown): void {
     this.duration.observe((endedMs - startedMs) / 1_000);
     this.sink.onCallEnd(hasResponse, cause);
   }

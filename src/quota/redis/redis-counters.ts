@@ -14,7 +14,7 @@ import {
   shadowAccountCounterKey,
   shadowApiKeyCounterKey,
 } from '../../stores/redis/keys.js';
-import type { Waiting } from '../../platform/waiting.js';
+import type { ResultReceiver } from '../../platform/callbacks.js';
 import {
   ANY_ROOM,
   type CounterReading,
@@ -90,7 +90,7 @@ export class RedisCounters implements LosableStore {
     return this.batcher.decide(subject, cost);
   }
 
-  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): undefined {
+  decideFor(waiting: ResultReceiver<QuotaDecision>, subject: QuotaSubject, cost: number): undefined {
     this.batcher.decideFor(waiting, subject, cost);
   }
 
@@ -126,7 +126,7 @@ export class RedisCounters implements LosableStore {
     const isSeen = subject.lastSeenMonth === counted.label && today.label === counted.label && !subject.isShadow;
     const node = isSeen ? this.nodeId : '';
     const refund = async (as: string): Promise<number[]> =>
-      (await this.calls.run(
+      (await this.calls.runScript(
         REFUND,
         [subject.accountCounterKey, subject.keyCounterKey],
         [decision.cost, bucket, atMs, ...periods, as],
@@ -154,7 +154,7 @@ export class RedisCounters implements LosableStore {
     const now = [...labelsOf(period), period.endMs + COUNTER_GRACE_MS];
     const args = [REPLAY_MARKER_MS, ...counted, ...now, this.nodeId, ...buckets];
     for (let seeded = 0; ; seeded++) {
-      const response = (await this.calls.run(REPLAY, keys, args)) as number[];
+      const response = (await this.calls.runScript(REPLAY, keys, args)) as number[];
       if (response[0] !== -1) {
         const nowMs = response[5]! / 1_000;
         this.memory.recordCost(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
@@ -227,7 +227,7 @@ export class RedisCounters implements LosableStore {
     const rooms = [account, key].slice(0, keys.length);
     const deadlineMs = Math.max(READ_DEADLINE_MS, this.deadlineMs);
     const read = async (period: MonthPeriod): Promise<number[]> =>
-      (await this.calls.run(READ, keys, [...labelsOf(period), ...rooms], deadlineMs)) as number[];
+      (await this.calls.runScript(READ, keys, [...labelsOf(period), ...rooms], deadlineMs)) as number[];
     const asked = calendar.at(this.redisClock.now());
     const response = await read(asked);
     const period = calendar.at(millisecondsOf(response));
@@ -244,7 +244,7 @@ export class RedisCounters implements LosableStore {
     const seen = [...subjects].filter((subject) => {
       const period = subject.calendar.at(nowMs);
       if (subject.lastSeenMonth !== period.label) return false;
-      this.memory.recall(subject.accountId, subject.keyId, period, subject);
+      this.memory.takeKnownCounts(subject.accountId, subject.keyId, period, subject);
       return true;
     });
     const left: QuotaSubject[] = [];

@@ -146,7 +146,7 @@ export class UsageFlush {
   }
 
   private hurry(): void {
-    this.pace.hurry();
+    this.pace.skipPauses();
     this.options.follower?.hurry();
   }
 
@@ -174,7 +174,7 @@ export class UsageFlush {
       for (const account of accounts) {
         accounts.delete(account);
         await this.send((this.batch = this.takeBatch(account, accounts, perStep)));
-        if (accounts.size > 0) await pace.reach(1 - accounts.size / total);
+        if (accounts.size > 0) await pace.waitUntilShare(1 - accounts.size / total);
       }
       // Write an empty batch, so that the sweep of dead processes sees that this process is alive. Other batches have
       // the same effect.
@@ -185,7 +185,7 @@ export class UsageFlush {
       this.ledger.markWritten();
       METRICS.usageFlushes.series('written').inc();
     } catch (error) {
-      this.options.witness?.writeFailed(error);
+      this.options.witness?.recordWriteFailure(error);
       METRICS.usageFlushes.series('failed').inc();
       this.log.error(
         { event: 'usage_flush_failed', rows: rowsOf(this.batch), err: error },
@@ -200,9 +200,9 @@ export class UsageFlush {
       batch.added = await this.notices.write(trx, batch.notices);
     });
     this.batch = undefined;
-    this.options.witness?.wrote();
+    this.options.witness?.recordWrite();
     this.notices.recordWritten(batch.notices, batch.added);
-    this.options.signal?.tell(batch.added.endpointIds);
+    this.options.signal?.signalEndpoints(batch.added.endpointIds);
     this.rowsWritten.inc(rowsOf(batch));
   }
 

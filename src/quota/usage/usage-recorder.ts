@@ -201,7 +201,7 @@ export class UsageRecorder {
   /** Returns the cell for a request. Creates the cell if the subject has none. */
   private cellOf(subject: QuotaSubject, operation: Operation, month: number, nowMs: number): UsageCell {
     for (let cell = subject.usage; cell !== undefined; cell = cell.next) {
-      if (cell.holds(operation, month, nowMs)) return cell;
+      if (cell.matchesRequest(operation, month, nowMs)) return cell;
     }
     subject.usage = new UsageCell(subject, operation, month, subject.calendar.dayAt(nowMs), subject.usage);
     return subject.usage;

@@ -38,7 +38,7 @@ export class UsageRows {
   constructor(private readonly db: Kysely<Tables>) {}
 
   /** Returns a page of sums, sorted by the groups. Rejects with Problem `invalid_cursor`, or if the database does. */
-  async page(owner: UsageOwner, query: UsageQuery): Promise<Page<UsageRow>> {
+  async readPage(owner: UsageOwner, query: UsageQuery): Promise<Page<UsageRow>> {
     const { groups, limit, cursor, ofShadow = false } = query;
     const list = `${ofShadow ? 'shadow' : 'usage'}:${owner.accountId}:${owner.keyId ?? ''}:${groups.join()}`;
     const after = cursor === undefined ? undefined : positionOf(list, cursor, groups);
@@ -52,9 +52,9 @@ export class UsageRows {
   }
 
   /** Yields all pages in order. */
-  async *all(owner: UsageOwner, query: UsageQuery): AsyncGenerator<readonly UsageRow[]> {
+  async *readAllPages(owner: UsageOwner, query: UsageQuery): AsyncGenerator<readonly UsageRow[]> {
     for (let cursor = query.cursor; ;) {
-      const page = await this.page(owner, { ...query, cursor });
+      const page = await this.readPage(owner, { ...query, cursor });
       yield page.data;
       if (page.nextCursor === null) return;
       cursor = page.nextCursor;

@@ -8,7 +8,7 @@ import { jsonRows, type JsonColumn } from '../../stores/database/json-rows.js';
 import { packedRows } from '../../stores/database/packed-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import type { DayCount } from '../model/calendar-count.js';
-import { observedColumns } from '../model/observed-at.js';
+import { toObservedColumns } from '../model/observation-time.js';
 import { IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from '../model/usage-cell.js';
 import type { UsageChange } from './usage-recorder.js';
 
@@ -172,7 +172,7 @@ export class UsageTable {
    */
   async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
     const values = rows.map(({ accountId, keyId, month, used, day, observedAtMs }) => {
-      const { observed_at: ms, observed_us: us } = observedColumns(observedAtMs);
+      const { observed_at: ms, observed_us: us } = toObservedColumns(observedAtMs);
       return [accountId, keyId, month, used, day?.day ?? 0, day?.used ?? 0, ms, us];
     });
     const isRight = this.isShared ? this.isLater(nowMs) : sql`1 = 1`;

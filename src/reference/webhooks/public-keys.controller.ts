@@ -19,7 +19,7 @@ export class PublicKeysController {
   /** Responds with an empty list for an unknown endpoint. */
   @Get()
   async read(@Query('endpoint') endpoint: unknown, @Res() reply: FastifyReply): Promise<void> {
-    const found = typeof endpoint === 'string' ? await this.keys.of(endpoint) : [];
+    const found = typeof endpoint === 'string' ? await this.keys.findKeys(endpoint) : [];
     const keys = found.map(({ key, createdAt, expiresAt }) => ({
       key,
       created_at: formatWithOffset(createdAt, 'UTC'),

@@ -26,7 +26,7 @@ describe('the public keys of an endpoint', () => {
   it('are read with one query at a time, however many requests wait', async () => {
     const { rows, questions, keys } = setUp();
     rows.set(id(1), [key('whpk_1')]);
-    const asked = Array.from({ length: 1_200 }, (_, number) => keys.of(id(number % 600)));
+    const asked = Array.from({ length: 1_200 }, (_, number) => keys.findKeys(id(number % 600)));
     const found = await Promise.all(asked);
     expect(found[1]).toEqual([key('whpk_1')]);
     expect(questions.map(({ length }) => length)).toEqual([1, 500, 100]);
@@ -37,11 +37,11 @@ describe('the public keys of an endpoint', () => {
     rows.set(id(1), [key('whpk_1')]);
     for (const waitMs of [0, 4_999, 1]) {
       state.nowMs += waitMs;
-      await keys.of(id(1));
+      await keys.findKeys(id(1));
     }
     expect(questions).toEqual([[id(1)], [id(1)]]);
     for (const none of ['', 'whe_1', 'acc_00000000000000000000000000', `${id(1)}0`]) {
-      expect(await keys.of(none)).toEqual([]);
+      expect(await keys.findKeys(none)).toEqual([]);
     }
     expect(questions).toHaveLength(2);
   });
@@ -49,24 +49,24 @@ describe('the public keys of an endpoint', () => {
   it('are cached for an hour while the database is away, except keys that have expired', async () => {
     const { rows, state, keys } = setUp();
     rows.set(id(1), [key('whpk_2'), key('whpk_1', state.nowMs + 60_000)]);
-    await keys.of(id(1));
+    await keys.findKeys(id(1));
     state.isAway = true;
     state.nowMs += 59_999;
-    expect(await keys.of(id(1))).toHaveLength(2);
+    expect(await keys.findKeys(id(1))).toHaveLength(2);
     state.nowMs += 1;
-    expect(await keys.of(id(1))).toEqual([key('whpk_2')]);
-    await expect(keys.of(id(2))).rejects.toMatchObject({ code: 'database_unavailable' });
+    expect(await keys.findKeys(id(1))).toEqual([key('whpk_2')]);
+    await expect(keys.findKeys(id(2))).rejects.toMatchObject({ code: 'database_unavailable' });
     state.nowMs += 3_600_000;
-    await expect(keys.of(id(1))).rejects.toMatchObject({ code: 'database_unavailable' });
+    await expect(keys.findKeys(id(1))).rejects.toMatchObject({ code: 'database_unavailable' });
     state.isAway = false;
-    expect(await keys.of(id(1))).toEqual([key('whpk_2'), key('whpk_1', expect.any(Number) as unknown as number)]);
+    expect(await keys.findKeys(id(1))).toEqual([key('whpk_2'), key('whpk_1', expect.any(Number) as unknown as number)]);
   });
 
   it('are refused while 2,000 other endpoints wait for the query', async () => {
     const { keys } = setUp();
-    const asked = Array.from({ length: 2_500 }, (_, number) => keys.of(id(number)).then(() => 'found', String));
+    const asked = Array.from({ length: 2_500 }, (_, number) => keys.findKeys(id(number)).then(() => 'found', String));
     const found = await Promise.all(asked);
     expect(found.filter((outcome) => outcome === 'found')).toHaveLength(2_001);
-    await expect(keys.of(id(1))).resolves.toEqual([]);
+    await expect(keys.findKeys(id(1))).resolves.toEqual([]);
   });
 });

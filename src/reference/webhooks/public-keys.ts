@@ -48,7 +48,7 @@ export class PublicKeys {
    * exist. Without usable cached keys, rejects with `database_unavailable`, or with `gateway_overloaded` if too many
    * requests wait.
    */
-  async of(endpointId: string): Promise<Keys> {
+  async findKeys(endpointId: string): Promise<Keys> {
     if (!ENDPOINT_ID.test(endpointId)) return [];
     const cached = this.cached.get(endpointId);
     const nowMs = this.clock.now();

@@ -48,12 +48,12 @@ describe('the state of the database', () => {
   });
 
   it('is unwritable after a failed write until another one succeeds, whatever the probe says', async () => {
-    health.writeFailed(new Error('disk is full'));
+    health.recordWriteFailure(new Error('disk is full'));
     nowMs = 2_000;
     await health.probe();
-    health.writeFailed(new Error('disk is still full'));
+    health.recordWriteFailure(new Error('disk is still full'));
     expect(health.state).toEqual({ kind: 'unwritable', sinceMs: 1_000, cause: 'disk is still full' });
-    health.wrote();
+    health.recordWrite();
     expect(health.state).toEqual(UP);
     expect(logged.map(({ event }) => event)).toEqual(['database_unwritable', 'database_back']);
   });
@@ -62,7 +62,7 @@ describe('the state of the database', () => {
     ping = refuse;
     checkWrites = refuse;
     await health.probe();
-    health.writeFailed(new Error('connection lost'));
+    health.recordWriteFailure(new Error('connection lost'));
     expect(health.state).toEqual({ kind: 'unreachable', sinceMs: 1_000, cause: 'disk is full' });
     ping = async () => {};
     await health.probe();

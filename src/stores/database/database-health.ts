@@ -15,8 +15,8 @@ const WRITE_INTERVAL_MS = 10_000;
 
 /** WriteWitness learns from regular writes whether the database accepts writes. */
 export interface WriteWitness {
-  wrote(): void;
-  writeFailed(error: unknown): void;
+  recordWrite(): void;
+  recordWriteFailure(error: unknown): void;
 }
 
 /** DatabaseState is the last known state. `sinceMs` is the wall-clock time of the first failure, in milliseconds. */
@@ -69,7 +69,7 @@ export class DatabaseHealth implements WriteWitness {
     return refused === undefined ? { kind: 'up' } : { kind: 'unwritable', ...refused };
   }
 
-  wrote(): void {
+  recordWrite(): void {
     this.wroteAtMs = performance.now();
     this.writeFailure = undefined;
     this.logChange();
@@ -79,7 +79,7 @@ export class DatabaseHealth implements WriteWitness {
    * Records a failed write. Only a successful regular write clears the failure. The probe writes too little to prove
    * that writes succeed again.
    */
-  writeFailed(error: unknown): void {
+  recordWriteFailure(error: unknown): void {
     // While the database is unreachable, failed writes give no further information.
     if (this.unreachable === undefined) this.writeFailure = this.describeFailure(error, this.writeFailure);
     this.logChange();

@@ -28,8 +28,8 @@ function aCall(): Told {
     argumentCount: 1,
     text: plainText('key') + plainText('7'),
     slot: 42,
-    answered: (response) => ends.push(response),
-    failed: (error) => ends.push(error.message),
+    onResult: (response) => ends.push(response),
+    onError: (error) => ends.push(error.message),
   };
   return { call, ends };
 }

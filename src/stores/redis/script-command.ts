@@ -12,7 +12,7 @@ export interface ScriptSource {
 }
 
 /**
- * WrittenCall is a prepared call with its callbacks. Exactly one of `answered` and `failed` is called, possibly before
+ * WrittenCall is a prepared call with its callbacks. Exactly one of `onResult` and `onError` is called, possibly before
  * `sendScript` returns.
  */
 export interface WrittenCall {
@@ -23,9 +23,9 @@ export interface WrittenCall {
   readonly text: string;
   readonly slot: number;
   /** Receives the response. Must not throw, because it runs between the responses of other calls. */
-  answered(response: unknown): void;
+  onResult(response: unknown): void;
   /** Receives the error. Must not throw. */
-  failed(error: Error): void;
+  onError(error: Error): void;
 }
 
 /** Encodes a text as a RESP bulk string. */
@@ -101,13 +101,13 @@ export class ScriptCommand implements CommandMembers {
   }
 
   resolve(response: unknown): void {
-    this.end()?.answered(response);
+    this.end()?.onResult(response);
   }
 
   reject(error: Error): void {
     const call = this.end();
     if (call === undefined) return;
-    if (this.withSource || !error.message.startsWith('NOSCRIPT')) call.failed(error);
+    if (this.withSource || !error.message.startsWith('NOSCRIPT')) call.onError(error);
     else sendScript(this.client, call, true);
   }
 

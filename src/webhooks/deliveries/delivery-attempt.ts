@@ -45,14 +45,14 @@ export class DeliveryAttempts {
     const { db, sender, signal, timeoutMs, clock } = this.parts;
     const body = await this.readBody(delivery);
     if (body === undefined) {
-      signal.tell(await expireDelivery(db, delivery, clock.now()));
+      signal.signalEndpoints(await expireDelivery(db, delivery, clock.now()));
       return null;
     }
     if (delivery.attempts === 0 && delivery.cycle === 0) {
       METRICS.webhookFirstAttemptDelay.series().observe(Math.max(0, clock.now() - delivery.createdAt) / 1_000);
     }
     const { url } = endpoint;
-    return await sender.attempt({
+    return await sender.sendWebhook({
       url,
       eventId: delivery.eventId,
       body,

@@ -9,10 +9,10 @@ import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 import { RepeatedRun } from '../../platform/repeated-run.js';
 import type { AttemptSlots } from './attempt-slots.js';
-import type { Delivery } from './deliver.js';
+import type { Delivery } from './delivery.js';
 import type { Lane } from './lane.js';
 import type { HeldLanes, LaneLeases } from './lease.js';
-import type { DeliveryRecorder } from './record.js';
+import type { DeliveryRecorder } from './delivery-recorder.js';
 import type { LaneScan } from './rows/lane-scan.js';
 import type { Lanes } from './rows/lanes.js';
 import type { WorkerTimes } from './worker-times.js';
@@ -63,8 +63,8 @@ export class DeliveryWorker {
     this.runs = [
       this.claims,
       this.releases,
-      this.newRun(() => leases.renew(), times.renewMs),
-      this.newRun(() => delivery.refresh(lanes.ids()), times.refreshMs),
+      this.newRun(() => leases.renewLeases(), times.renewMs),
+      this.newRun(() => delivery.refresh(lanes.endpointIds()), times.refreshMs),
       this.newRun(
         () => this.scan(),
         () => times.scanMs + (2 * Math.random() - 1) * times.scanSpreadMs,
@@ -92,10 +92,10 @@ export class DeliveryWorker {
     if (this.isStopping) return;
     const { delivery, lanes } = this.parts;
     const isAll = endpointIds === 'all';
-    this.wake(isAll ? lanes.ids() : endpointIds);
+    this.wake(isAll ? lanes.endpointIds() : endpointIds);
     if (isAll) this.claimedDueMs = -Infinity;
     if (isAll || this.notified.size > 0) this.claims.runNow();
-    const toRefresh = isAll ? lanes.ids() : changed.filter((id) => lanes.get(id) !== undefined);
+    const toRefresh = isAll ? lanes.endpointIds() : changed.filter((id) => lanes.get(id) !== undefined);
     // The periodic refresh of all endpoints repeats a failed refresh a few seconds later.
     if (toRefresh.length > 0) delivery.refresh(toRefresh).catch(() => undefined);
   }
@@ -133,7 +133,7 @@ export class DeliveryWorker {
   }
 
   get lanes(): Iterable<Lane> {
-    return this.parts.lanes.all();
+    return this.parts.lanes.lanesHeld();
   }
 
   private newRun(run: () => Promise<void>, pauseMs: number | (() => number)): RepeatedRun {
@@ -163,8 +163,8 @@ export class DeliveryWorker {
     delivery.resume();
     // If this process cannot hold more lanes, forget the notifications. The claim of all due lanes finds these lanes
     // later.
-    if (leases.room <= 0) this.notified.clear();
-    const endpointIds = [...this.notified].slice(0, leases.room);
+    if (leases.freeLanes <= 0) this.notified.clear();
+    const endpointIds = [...this.notified].slice(0, leases.freeLanes);
     for (const id of endpointIds) this.notified.delete(id);
     await delivery.lease(endpointIds);
     if (this.msUntilClaimDue === 0) {
@@ -222,7 +222,7 @@ export class DeliveryWorker {
     const { lanes, delivery } = this.parts;
     for (const id of endpointIds) {
       const lane = lanes.get(id);
-      if (lane !== undefined) delivery.wake(lane);
+      if (lane !== undefined) delivery.requestRead(lane);
       else if (this.notified.size < MAX_REMEMBERED) this.notified.add(id);
     }
   }

@@ -77,6 +77,6 @@ export class EndpointHealthChecks {
       else log.info({ event: 'webhook_endpoint_failing', ...fields }, 'A webhook endpoint has failed for a day');
     }
     signal.tellChanged(verdicts.filter(({ what }) => what === 'disabled').map(({ endpointId }) => endpointId));
-    signal.tell(endpointIds);
+    signal.signalEndpoints(endpointIds);
   }
 }

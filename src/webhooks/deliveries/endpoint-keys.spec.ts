@@ -2,7 +2,7 @@
 import { beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { AttemptSlots } from './attempt-slots.js';
-import { Delivery } from './deliver.js';
+import { Delivery } from './delivery.js';
 import { EndpointKeys } from './endpoint-keys.js';
 import { HeldLanes } from './lease.js';
 import type { LaneEndpoint } from './rows/lanes.js';
@@ -48,12 +48,12 @@ beforeEach(() => {
 
 /** Claims the lane, as after a notification. */
 async function claimLane(version: number): Promise<void> {
-  held.add({ id: 'a', isEnabled: true, version, url: '', concurrency: null, ratePerSecond: null } as LaneEndpoint);
+  held.addLane({ id: 'a', isEnabled: true, version, url: '', concurrency: null, ratePerSecond: null } as LaneEndpoint);
   await wake();
 }
 
 async function wake(): Promise<void> {
-  delivery.wake(held.get('a')!);
+  delivery.requestRead(held.get('a')!);
   for (let count = 0; count < 5; count++) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -95,7 +95,7 @@ it.each([
 
 it('keys of an endpoint that another process owns now are not kept', async () => {
   await claimLane(1);
-  held.drop('a');
+  held.dropLane('a');
   await claimLane(1);
   expect(opened).toBe(2);
 });

@@ -38,12 +38,12 @@ export class EndpointKeys {
   }
 
   /** Caches the keys of a released endpoint, unless the cache is full. */
-  keep(endpointId: string, opened: OpenedKeys): void {
+  cacheKeys(endpointId: string, opened: OpenedKeys): void {
     if (this.kept.size < MAX_KEPT) this.kept.set(endpointId, opened);
   }
 
   /** Removes an endpoint's keys from the cache. Returns the keys if they have this version, otherwise undefined. */
-  takeKept(endpointId: string, version: number): SigningKeys | undefined {
+  removeCachedKeys(endpointId: string, version: number): SigningKeys | undefined {
     const opened = this.kept.get(endpointId);
     this.kept.delete(endpointId);
     return opened?.version === version ? opened.keys : undefined;

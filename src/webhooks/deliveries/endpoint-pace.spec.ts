@@ -74,16 +74,16 @@ describe('a lane', () => {
 
   it('is slow until its first quick attempt, unless it is known to be quick', () => {
     expect(pace.isSlow).toBe(true);
-    pace.trust();
+    pace.assumeQuick();
     expect(pace.isSlow).toBe(false);
-    pace.reset();
+    pace.resetState();
     expect(pace.isSlow).toBe(true);
     attempt(made());
     expect(pace.isSlow).toBe(false);
   });
 
   it('is slow when attempts take over two seconds, and no longer once they are quick', () => {
-    pace.trust();
+    pace.assumeQuick();
     attempt(failed(408, { durationMs: 15_000 }));
     expect(pace.isSlow).toBe(true);
     for (let count = 0; count < 8; count++) attempt(made());
@@ -126,7 +126,7 @@ describe('a receiver that is down', () => {
 
   it('is forgotten after a change of the URL', () => {
     for (let count = 0; count < 5; count++) attempt(failed(500, { durationMs: 5_000 }));
-    pace.reset();
+    pace.resetState();
     attempt(made());
     expect([pace.isOpen, pace.isSlow, pace.waitMs(0)]).toEqual([false, false, 0]);
   });

@@ -45,7 +45,7 @@ export class EndpointPace {
   private failuresInRow = 0;
   /** Durations of the latest attempts in milliseconds, at most `MAX_DURATIONS`. */
   private durationsMs: number[] = [];
-  /** See `trust`. */
+  /** See `assumeQuick`. */
   private isTrusted = false;
   private breaker: Breaker;
 
@@ -68,12 +68,12 @@ export class EndpointPace {
    * Treats the receiver as quick until the first attempt has ended, because the latest attempt of a previous owner
    * succeeded.
    */
-  trust(): void {
+  assumeQuick(): void {
     this.isTrusted = true;
   }
 
   /** Resets all state, because the endpoint has a new receiver. */
-  reset(): void {
+  resetState(): void {
     this.breaker = this.newBreaker();
     this.failuresInRow = 0;
     this.concurrency = 1;
@@ -95,13 +95,13 @@ export class EndpointPace {
   /** Records the start of an attempt. Call this only if `waitMs` returned 0. */
   recordStart(): void {
     this.tokens -= 1;
-    this.breaker.allows();
+    this.breaker.allowsCall();
   }
 
   /** Records that a started attempt was not made, and pauses the endpoint. */
   recordSkipped(pauseMs: number): void {
     this.tokens += 1;
-    if (this.isOpen) this.breaker.failed();
+    if (this.isOpen) this.breaker.recordFailure();
     this.notBeforeMs = Math.max(this.notBeforeMs, this.now() + pauseMs);
   }
 
@@ -114,11 +114,11 @@ export class EndpointPace {
     if (isDown(made)) {
       this.failuresInRow += 1;
       if (made.statusCode === null) this.concurrency = Math.max(1, this.concurrency >> 1);
-      if (this.failuresInRow >= FAILURES_TO_OPEN) this.breaker.failed();
+      if (this.failuresInRow >= FAILURES_TO_OPEN) this.breaker.recordFailure();
       return;
     }
     this.failuresInRow = 0;
-    this.breaker.succeeded();
+    this.breaker.recordSuccess();
     if (made.outcome === 'succeeded') this.concurrency = Math.min(this.maxConcurrency, this.concurrency + 1);
   }
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { AttemptMade } from '../sending/attempt.js';
 import { AttemptSlots } from './attempt-slots.js';
-import { Delivery } from './deliver.js';
+import { Delivery } from './delivery.js';
 import { EndpointKeys } from './endpoint-keys.js';
 import { HeldLanes } from './lease.js';
 import type { DueDelivery } from './rows/due-deliveries.js';
@@ -76,9 +76,9 @@ async function addDue(id: string, ...dataBytes: number[]): Promise<void> {
   if (held.get(id) === undefined) {
     const latestSucceeded = !id.startsWith('new');
     const rest = { isEnabled: true, version: 1, url: '', concurrency: null, ratePerSecond: null };
-    held.add({ id, latestSucceeded: latestSucceeded, ...rest } as LaneEndpoint);
+    held.addLane({ id, latestSucceeded: latestSucceeded, ...rest } as LaneEndpoint);
   }
-  delivery.wake(held.get(id)!);
+  delivery.requestRead(held.get(id)!);
   await quiet();
 }
 
@@ -147,7 +147,7 @@ it('a lane that is dropped while it waits for room does not block others', async
   await addDue('a', 1_000);
   await addDue('large', 4_000);
   await addDue('b', 1_000);
-  held.drop('large');
+  held.dropLane('large');
   await end('a0');
   expect(begun).toEqual(['a0', 'b0']);
 });

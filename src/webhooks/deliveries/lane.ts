@@ -61,7 +61,7 @@ export class Lane {
     private keys?: SigningKeys,
   ) {
     this.pace.setLimits(endpoint);
-    if (endpoint.latestSucceeded) this.pace.trust();
+    if (endpoint.latestSucceeded) this.pace.assumeQuick();
   }
 
   get endpointId(): string {
@@ -80,7 +80,7 @@ export class Lane {
     this.endpoint = endpoint;
     this.isStale = false;
     this.pace.setLimits(endpoint);
-    if (before.url !== endpoint.url) this.pace.reset();
+    if (before.url !== endpoint.url) this.pace.resetState();
     if (before.version !== endpoint.version) {
       this.keys = undefined;
       this.mustRead = true;
@@ -93,7 +93,7 @@ export class Lane {
    * Takes the lane again after its lease expired. Drops waiting deliveries, which other processes may have sent
    * meanwhile.
    */
-  retake(endpoint: LaneEndpoint): void {
+  reclaim(endpoint: LaneEndpoint): void {
     this.takenMs = performance.now();
     this.waiting = [];
     this.replaceEndpoint(endpoint);

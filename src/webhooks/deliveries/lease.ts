@@ -34,11 +34,11 @@ export class HeldLanes {
     return this.lanes.size;
   }
 
-  ids(): string[] {
+  endpointIds(): string[] {
     return [...this.lanes.keys()];
   }
 
-  all(): Iterable<Lane> {
+  lanesHeld(): Iterable<Lane> {
     return this.lanes.values();
   }
 
@@ -52,13 +52,13 @@ export class HeldLanes {
   }
 
   /** Adds the lane of an endpoint. If this process already holds the lane, keeps its attempts in progress. */
-  add(endpoint: LaneEndpoint): Lane {
+  addLane(endpoint: LaneEndpoint): Lane {
     const held = this.lanes.get(endpoint.id);
     if (held !== undefined) {
-      held.retake(endpoint);
+      held.reclaim(endpoint);
       return held;
     }
-    const lane = new Lane(endpoint, this.keys.takeKept(endpoint.id, endpoint.version));
+    const lane = new Lane(endpoint, this.keys.removeCachedKeys(endpoint.id, endpoint.version));
     this.lanes.set(endpoint.id, lane);
     return lane;
   }
@@ -66,18 +66,18 @@ export class HeldLanes {
   /** Drops an idle lane, and caches its signing keys. */
   dropIdle(endpointId: string): void {
     const opened = this.lanes.get(endpointId)?.openedKeys;
-    if (opened !== undefined) this.keys.keep(endpointId, opened);
-    this.drop(endpointId);
+    if (opened !== undefined) this.keys.cacheKeys(endpointId, opened);
+    this.dropLane(endpointId);
   }
 
   /** Drops a lane, which then starts no more attempts. */
-  drop(endpointId: string): void {
+  dropLane(endpointId: string): void {
     this.lanes.get(endpointId)?.drop();
     this.lanes.delete(endpointId);
   }
 
   dropAll(): void {
-    for (const id of this.ids()) this.drop(id);
+    for (const id of this.endpointIds()) this.dropLane(id);
   }
 }
 
@@ -112,7 +112,7 @@ export class LaneLeases {
   private hasReleasedAll = false;
 
   constructor(private readonly parts: LaneLeasesParts) {
-    this.refreshes = new Batcher((ids) => this.readAgain(ids), { most: LANES_PER_STATEMENT });
+    this.refreshes = new Batcher((ids) => this.rereadLanes(ids), { most: LANES_PER_STATEMENT });
   }
 
   /** Whether attempts may start: the leases were renewed recently, and the process is not shutting down. */
@@ -121,7 +121,7 @@ export class LaneLeases {
   }
 
   /** Number of lanes that this process can claim now with one statement. */
-  get room(): number {
+  get freeLanes(): number {
     return this.isEnding ? 0 : Math.min(LANES_PER_CLAIM, MAX_LANES - this.parts.lanes.size);
   }
 
@@ -135,10 +135,10 @@ export class LaneLeases {
 
   /** Claims due lanes without an owner while this process can hold more. Lanes that have waited longest come first. */
   async *claimDue(): AsyncGenerator<readonly Lane[]> {
-    for (let hasMore = true; hasMore && this.room > 0;) {
+    for (let hasMore = true; hasMore && this.freeLanes > 0;) {
       yield await this.runExclusively(async () => {
         const startMs = performance.now();
-        const claimed = await this.parts.rows.claim(this.room);
+        const claimed = await this.parts.rows.claim(this.freeLanes);
         if (claimed.length > 0) METRICS.webhookClaimDuration.series().observe((performance.now() - startMs) / 1_000);
         hasMore = claimed.length === LANES_PER_CLAIM;
         return this.add(claimed, startMs);
@@ -161,9 +161,9 @@ export class LaneLeases {
    * Renews all leases. Drops lanes that another process now owns. Drops all lanes if no renewal has succeeded for
    * `leasePatienceMs`.
    */
-  async renew(): Promise<void> {
+  async renewLeases(): Promise<void> {
     const { rows, lanes } = this.parts;
-    const held = [...lanes.all()];
+    const held = [...lanes.lanesHeld()];
     const startMs = performance.now();
     try {
       const own = await rows.renew(held.map(({ endpointId }) => endpointId));
@@ -171,7 +171,7 @@ export class LaneLeases {
       for (const lane of held) {
         // A lane that was claimed again during the renewal belongs to this process.
         const isLost = !own.has(lane.endpointId) && lane.takenMs < startMs;
-        if (isLost && lanes.get(lane.endpointId) === lane) lanes.drop(lane.endpointId);
+        if (isLost && lanes.get(lane.endpointId) === lane) lanes.dropLane(lane.endpointId);
       }
     } finally {
       if (lanes.size > 0 && !this.areRenewed) this.dropExpired();
@@ -202,8 +202,8 @@ export class LaneLeases {
       const idle = lanes.idsOf(({ isBusy }) => !isBusy);
       if (idle.length === 0 && this.hasReleasedAll) return;
       this.hasReleasedAll = false;
-      for (const id of idle) lanes.drop(id);
-      await rows.release(lanes.ids());
+      for (const id of idle) lanes.dropLane(id);
+      await rows.release(lanes.endpointIds());
       this.hasReleasedAll = true;
     });
   }
@@ -231,19 +231,19 @@ export class LaneLeases {
     if (lanes.size === 0) this.renewedMs = atMs;
     return endpoints.map((endpoint) => {
       this.unreleased.delete(endpoint.id);
-      return lanes.add(endpoint);
+      return lanes.addLane(endpoint);
     });
   }
 
   /** Reads the endpoints of a batch of refreshes, and updates their lanes. */
-  private async readAgain(ids: readonly string[]): Promise<readonly void[]> {
+  private async rereadLanes(ids: readonly string[]): Promise<readonly void[]> {
     const { db, lanes } = this.parts;
     // Changes from now on need another read.
     for (const id of ids) this.waitingRefreshes.delete(id);
     const endpoints = new Map((await readLaneEndpoints(db, ids)).map((each) => [each.id, each]));
     for (const id of ids) {
       const endpoint = endpoints.get(id);
-      if (endpoint === undefined) lanes.drop(id);
+      if (endpoint === undefined) lanes.dropLane(id);
       else lanes.get(id)?.replaceEndpoint(endpoint);
     }
     return ids.map(() => undefined);

@@ -7,7 +7,7 @@ import type { Logger } from '../../platform/log.js';
 import type { ReadsGauges } from '../../platform/collect-metrics.js';
 import type { WebhookSender } from '../sending/attempt.js';
 import { AttemptSlots } from './attempt-slots.js';
-import { Delivery } from './deliver.js';
+import { Delivery } from './delivery.js';
 import { DeliveryAttempts } from './delivery-attempt.js';
 import { watchBacklog, WorkerGauges } from './delivery-gauges.js';
 import { DeliveryWorker } from './delivery-worker.js';
@@ -15,7 +15,7 @@ import { EndpointHealthChecks } from './endpoint-health-checks.js';
 import { EndpointKeys, type OpenKeys } from './endpoint-keys.js';
 import { isDeadOwner, ownerName, processNamespace } from './lane-owner.js';
 import { HeldLanes, LaneLeases } from './lease.js';
-import { DeliveryRecorder } from './record.js';
+import { DeliveryRecorder } from './delivery-recorder.js';
 import { DueReader } from './rows/due-deliveries.js';
 import { LaneScan } from './rows/lane-scan.js';
 import { Lanes } from './rows/lanes.js';
@@ -72,7 +72,7 @@ export async function startDeliveries(parts: DeliveriesParts): Promise<RunningDe
   const delivery = new Delivery({ lanes, leases, slots, due, keys, attempts, results, clock, log, times });
   const scan = new LaneScan(db, clock);
   const worker = new DeliveryWorker({ rows, scan, lanes, leases, slots, delivery, results, clock, log, times, isDead });
-  const stopFollowing = signal.follow((endpointIds, changed) => worker.notify(endpointIds, changed));
+  const stopFollowing = signal.addFollower((endpointIds, changed) => worker.notify(endpointIds, changed));
   const listener = databaseUrl === undefined ? undefined : listen(databaseUrl, parts, worker);
   worker.start();
   const backlog = watchBacklog(db, clock);
@@ -94,7 +94,7 @@ function listen(databaseUrl: string, { db, signal, log }: DeliveriesParts, worke
     databaseUrl,
     channel: WORK_CHANNEL,
     notify: (message) => notifyWork(db, message),
-    onMessage: (message) => signal.receive(message),
+    onMessage: (message) => signal.receiveMessage(message),
     onUp: () => worker.setListening(true),
     onDown: () => worker.setListening(false),
     log,

@@ -42,7 +42,7 @@ export class EndpointRules {
     const urlError = url === undefined ? undefined : this.urlErrorOf(url);
     const errors: FieldError[] = urlError === undefined ? [] : [urlError];
     for (const [index, pattern] of eventTypes.entries()) {
-      if (known.includes(pattern) || this.events.knows(pattern)) continue;
+      if (known.includes(pattern) || this.events.hasType(pattern)) continue;
       const detail = `${pattern} is not an event type or a family of event types. See the list of event types`;
       errors.push({ pointer: `#/event_types/${index}`, detail });
     }

@@ -184,7 +184,7 @@ export class EmittedEvents implements ReadsGauges {
       const events = this.waiting.slice(0, EVENTS_PER_TRANSACTION);
       try {
         const { endpointIds } = await addEvents(this.db, await this.filterAccepted(events), this.clock.now());
-        this.signal.tell(endpointIds);
+        this.signal.signalEndpoints(endpointIds);
         this.removeWritten(events);
       } catch (error) {
         if (this.isOver) break;

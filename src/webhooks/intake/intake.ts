@@ -100,7 +100,7 @@ export class EventIntake {
     const { replies, added } = await this.db
       .transaction()
       .execute((trx) => writeRequests(trx, requests, this.clock.now()));
-    this.signal.tell(added.endpointIds);
+    this.signal.signalEndpoints(added.endpointIds);
     return replies;
   }
 }

@@ -17,7 +17,9 @@ import { lockWebhookEndpoint, webhookEndpointOf, type WebhookEndpoint } from '..
 import { TEST_SOURCE } from '../../outbox/own-events.js';
 import { deliveryNotFound } from './delivery-reader.js';
 
-/** Filters for the deliveries of an endpoint. `sinceMs` and `untilMs` are creation times of deliveries, both inclusive. */
+/**
+ * Filters for the deliveries of an endpoint. `sinceMs` and `untilMs` are creation times of deliveries, both inclusive.
+ */
 export interface ReplayQuery {
   readonly status: 'failed' | 'succeeded' | 'all';
   readonly sinceMs?: number | undefined;
@@ -63,7 +65,7 @@ export class Replays {
       await recordChange(trx, context, { ...target, action: 'webhook_delivery.retried', ...change }, now);
       return found.endpoint_id;
     });
-    this.signal.tell([endpointId]);
+    this.signal.signalEndpoints([endpointId]);
   }
 
   /**
@@ -100,7 +102,7 @@ export class Replays {
     // The receiver has probably been fixed. Make its pending deliveries due as well.
     await makeDueNow(db, endpointId, now);
     await db.transaction().execute((trx) => wakeLanes(trx, [endpointId], now));
-    this.signal.tell([endpointId]);
+    this.signal.signalEndpoints([endpointId]);
     return total;
   }
 

@@ -71,9 +71,9 @@ export class TestSend {
    * response.
    */
   private async enforceLimits({ id, accountId }: WebhookEndpoint): Promise<void> {
-    const ofAccount = await this.accountThrottle.count(accountId);
+    const ofAccount = await this.accountThrottle.countHit(accountId);
     if (!ofAccount.admitted) throw tooMany('The account', THROTTLES.webhookTestsOfAccount, ofAccount);
-    const ofEndpoint = await this.endpointThrottle.count(id);
+    const ofEndpoint = await this.endpointThrottle.countHit(id);
     if (ofEndpoint.admitted) return;
     await this.accountThrottle.refund(accountId, ofAccount);
     throw tooMany('The endpoint', THROTTLES.webhookTestsOfEndpoint, ofEndpoint);
@@ -99,7 +99,7 @@ export class TestSend {
     const data = JSON.stringify(example ?? {});
     await this.recordStart(delivery, type, data, context);
     const sent = { id: delivery.event_id, type, accountId: endpoint.accountId, occurredAtMs: now, data };
-    const made = await sender.attempt({
+    const made = await sender.sendWebhook({
       url: endpoint.url,
       eventId: delivery.event_id,
       body: payloadOf(sent),

@@ -51,7 +51,7 @@ function senderOf(resolve = () => Promise.resolve<readonly string[]>(['127.0.0.1
 
 async function attempt(url: string, more: Partial<WebhookToSend> = {}, sender = senderOf()): Promise<AttemptMade> {
   const keys = { secrets: [SECRET], privateKeys: [PRIVATE_KEY] };
-  const end = await sender.attempt({ url, eventId: event.id, body, keys, timeoutMs: PATIENCE_MS, ...more });
+  const end = await sender.sendWebhook({ url, eventId: event.id, body, keys, timeoutMs: PATIENCE_MS, ...more });
   if ('shortOf' in end) throw new Error(`short of ${end.shortOf}`);
   return end;
 }
@@ -193,7 +193,7 @@ describe('a process without a file descriptor', () => {
   it('reports the shortage instead of a failed attempt', async () => {
     const sender = senderOf(() => Promise.reject(new OutboundFailed('connect_failed', 'EMFILE')));
     const keys = { secrets: [SECRET], privateKeys: [] };
-    const end = await sender.attempt({ url: hook(80), eventId: event.id, body, keys, timeoutMs: 500 });
+    const end = await sender.sendWebhook({ url: hook(80), eventId: event.id, body, keys, timeoutMs: 500 });
     expect(end).toEqual({ shortOf: 'file_descriptors' });
   });
 });

@@ -93,7 +93,7 @@ export class WebhookSender {
   /**
    * Makes an attempt. Rejects only if the webhook cannot be signed, because there is no key or the event ID is invalid.
    */
-  async attempt(webhook: WebhookToSend): Promise<AttemptMade | ResourceShortage> {
+  async sendWebhook(webhook: WebhookToSend): Promise<AttemptMade | ResourceShortage> {
     const atMs = this.parts.clock.now();
     const signature = signatureFields(webhook.eventId, atMs, webhook.body, webhook.keys);
     const startMs = performance.now();

@@ -9,7 +9,7 @@ import type {
 } from '../../model/described-tool.js';
 import { isSegmentPattern, SegmentPattern } from '../../openapi/segment-pattern.js';
 import type { ArgumentFault, ArgumentFaults, BoundRequest } from '../tool.js';
-import { encode, queryPairs, simpleText, textOf } from './write-values.js';
+import { percentEncode, queryPairs, simpleText, textOf } from './write-values.js';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -61,7 +61,7 @@ function writePath({ template, path }: ToolBinding, args: Arguments, report: Rep
     const raw = value === undefined || value === null ? '' : simpleText(value, parameter, (text) => text);
     const fault = pathFault(raw, parameter);
     if (fault !== undefined) report(parameter.argument ?? parameter.name, fault);
-    return simpleText(value ?? '', parameter, encode);
+    return simpleText(value ?? '', parameter, percentEncode);
   });
 }
 

@@ -35,18 +35,20 @@ export interface QueryWriting {
 
 /** Returns encoded `name=value` pairs. Empty lists, empty objects, null and undefined give no pairs. */
 export function queryPairs(value: unknown, { name, style, explode, isJson }: QueryWriting): string[] {
-  const key = encode(name);
+  const key = percentEncode(name);
   if (value === null || value === undefined) return [];
-  if (isJson) return [`${key}=${encode(JSON.stringify(value))}`];
+  if (isJson) return [`${key}=${percentEncode(JSON.stringify(value))}`];
   if (style === 'deepObject' && typeof value === 'object' && !isExactNumber(value))
     return bracketPairs(key, value, DEEPEST_BRACKETS);
   if (Array.isArray(value)) {
-    const items = value.map((each) => encode(textOf(each)));
+    const items = value.map((each) => percentEncode(textOf(each)));
     if (explode) return items.map((item) => `${key}=${item}`);
     return items.length === 0 ? [] : [`${key}=${items.join(SEPARATORS[style])}`];
   }
-  if (!isMap(value)) return [`${key}=${encode(textOf(value))}`];
-  const members = Object.entries(value).map(([member, each]) => [encode(member), encode(textOf(each))] as const);
+  if (!isMap(value)) return [`${key}=${percentEncode(textOf(value))}`];
+  const members = Object.entries(value).map(
+    ([member, each]) => [percentEncode(member), percentEncode(textOf(each))] as const,
+  );
   if (explode) return members.map(([member, each]) => `${member}=${each}`);
   return members.length === 0 ? [] : [`${key}=${members.flat().join(SEPARATORS[style])}`];
 }
@@ -54,9 +56,10 @@ export function queryPairs(value: unknown, { name, style, explode, isJson }: Que
 /** Returns pairs such as `filter[status]=active` and `lines[0][amount]=5`, with encoded brackets. */
 function bracketPairs(key: string, value: unknown, depthLeft: number): string[] {
   if (value === null || value === undefined) return [];
-  if (typeof value !== 'object' || isExactNumber(value) || depthLeft === 0) return [`${key}=${encode(textOf(value))}`];
+  if (typeof value !== 'object' || isExactNumber(value) || depthLeft === 0)
+    return [`${key}=${percentEncode(textOf(value))}`];
   return Object.entries(value).flatMap(([name, each]) =>
-    bracketPairs(`${key}%5B${encode(name)}%5D`, each, depthLeft - 1),
+    bracketPairs(`${key}%5B${percentEncode(name)}%5D`, each, depthLeft - 1),
   );
 }
 
@@ -68,7 +71,7 @@ export function textOf(value: unknown): string {
 }
 
 /** Percent-encodes a text (RFC 3986 section 2.1). Unpaired surrogates become U+FFFD. */
-export function encode(text: string): string {
+export function percentEncode(text: string): string {
   return UNRESERVED.test(text) ? text : encodeURIComponent(text.toWellFormed());
 }
 

@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { templateParameters } from '../../openapi/path-template.js';
 import { isJsonType, mediaTypesOf } from './media-types.js';
 import type { SchemaConverter } from './convert-schema.js';
-import { words } from './schema-keywords.js';
+import { normalizeText } from './schema-keywords.js';
 
 /** A parameter with its converted schema and its serialization. */
 export interface Parameter {
@@ -123,7 +123,7 @@ function styleOf(value: JsonObject, where: 'path' | 'query' | 'header'): QuerySt
  * that of its schema. The parameter's example is used only if the schema has no examples.
  */
 function descriptionOf(value: JsonObject, schema: JsonObject): JsonObject {
-  const description = words(value['description'], LONGEST_DESCRIPTION);
+  const description = normalizeText(value['description'], LONGEST_DESCRIPTION);
   const example = value['example'];
   return {
     ...(description === undefined ? {} : { description }),

@@ -15,7 +15,7 @@ import { isSegmentPattern } from '../../openapi/segment-pattern.js';
 import { readRequestBody } from './request-body.js';
 import { ReservedSegments } from './reserved-segments.js';
 import { readResultSchema } from './result-schema.js';
-import { words } from './schema-keywords.js';
+import { normalizeText } from './schema-keywords.js';
 import { makeArguments } from './tool-arguments.js';
 import { defaultToolName } from './tool-name.js';
 import { type MadeTool, toolWarnings } from './tool-warnings.js';
@@ -119,16 +119,16 @@ class ToolMaker {
       parameters,
       body: typeof body === 'string' ? undefined : body,
       accept: result.accept,
-      reserved: this.reserved.get(draft.api)?.of(draft.template) ?? [],
+      reserved: this.reserved.get(draft.api)?.reservedValues(draft.template) ?? [],
       takesSlashes: draft.takesSlashes === true,
     };
     const made = makeArguments(request, settings);
     for (const { field, at, message, hint } of made.faults) this.report(optIn, message, hint, field, at);
     const fallback = `${draft.method} ${draft.template}`;
     const standard = defaultToolName(draft.id ?? operation.id, fallback);
-    const title = settings.title ?? words(openapi['summary'], LONGEST_TITLE);
+    const title = settings.title ?? normalizeText(openapi['summary'], LONGEST_TITLE);
     const fullDescription = settings.description ?? openapi['description'] ?? openapi['summary'];
-    const description = words(fullDescription, LONGEST_DESCRIPTION);
+    const description = normalizeText(fullDescription, LONGEST_DESCRIPTION);
     const shown = {
       name: settings.name ?? standard.name,
       ...(title === undefined ? {} : { title }),

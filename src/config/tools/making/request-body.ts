@@ -3,7 +3,7 @@ import type { BodyKind, QueryStyle } from '../../model/described-tool.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import type { ConvertedSchema, SchemaConverter } from './convert-schema.js';
 import { isJsonType, type MediaType, mediaTypesOf } from './media-types.js';
-import { words } from './schema-keywords.js';
+import { normalizeText } from './schema-keywords.js';
 
 /** A request body that tool arguments can express. */
 export interface RequestBody {
@@ -49,7 +49,7 @@ export function readRequestBody(openapi: JsonObject, converter: SchemaConverter)
   }
   const { kind, type, schema, encoding } = chosen;
   const converted = converter.convert(kind === 'text' ? { type: 'string' } : schema, 'input');
-  const description = words(body['description'], LONGEST_DESCRIPTION);
+  const description = normalizeText(body['description'], LONGEST_DESCRIPTION);
   const own = { ...(description === undefined ? {} : { description }), ...converted.schema };
   return {
     kind,

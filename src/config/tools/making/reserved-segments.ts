@@ -21,7 +21,7 @@ export class ReservedSegments {
   }
 
   /** Returns the reserved values of each parameter of a template, from left to right. */
-  of(template: string): string[][] {
+  reservedValues(template: string): string[][] {
     return partsOf(template)
       .filter(({ segment }) => segment.startsWith('{'))
       .map(({ before }) => [...(this.byPathBefore.get(before) ?? [])].filter((segment) => segment !== ''));

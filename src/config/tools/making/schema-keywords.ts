@@ -36,7 +36,7 @@ const table = (keywords: Readonly<Record<string, Keep>>, groups: readonly (reado
 const INPUT = table(
   {
     type,
-    description: (value) => words(value, MAX_INPUT_DESCRIPTION),
+    description: (value) => normalizeText(value, MAX_INPUT_DESCRIPTION),
     enum: (value) => (Array.isArray(value) && value.length > 0 ? [...new Set(value)] : undefined),
     // Keep one example, because each example costs tokens.
     examples: (value) => (Array.isArray(value) && value.length > 0 ? value.slice(0, 1) : undefined),
@@ -63,7 +63,7 @@ const INPUT = table(
  * Keywords of output schemas, which describe values without strict constraints. Clients reject responses that violate
  * the schema, but backends omit fields and add values.
  */
-const OUTPUT = table({ type, description: (value) => words(value, MAX_OUTPUT_DESCRIPTION) }, [
+const OUTPUT = table({ type, description: (value) => normalizeText(value, MAX_OUTPUT_DESCRIPTION) }, [
   ['properties additionalProperties', object],
   ['items', schema],
   ['prefixItems allOf anyOf', schemas],
@@ -133,7 +133,7 @@ function isPattern(value: unknown): value is string {
 }
 
 /** Normalizes spaces and line breaks of a text, and limits its length. Returns undefined if the text is empty. */
-export function words(value: unknown, longest: number): string | undefined {
+export function normalizeText(value: unknown, longest: number): string | undefined {
   if (typeof value !== 'string') return undefined;
   const spaced = value.replaceAll(/[^\S\n]+|(?!\n)\p{Cc}/gu, ' ').replaceAll(/ *\n */g, '\n');
   const text = spaced.replaceAll(/\n{3,}/g, '\n\n').trim();

@@ -1,5 +1,5 @@
 /** Contains the script that reads the month counts of an account's counters, for the sweep of dead processes. */
-import { YOUTH_MS } from './young.js';
+import { YOUTH_MS } from './young-counters.js';
 
 /**
  * Reads month counts.

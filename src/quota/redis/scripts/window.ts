@@ -10,7 +10,7 @@
  * - `0`…`60`: the ring of one-second buckets. Each field has the count of the bucket with that number modulo 61.
  * - `m`: labels and counts of other months; `D`: labels and counts of other days
  * - `t`: when an operator last set `u` (ms)
- * - `b` and `n…`: only while the counter is young (`young.ts`)
+ * - `b` and `n…`: only while the counter is young (`young-counters.ts`)
  *
  * The usage of the day is `u - e`, so a request writes nothing for the day. The first seven fields are written first,
  * because Redis searches compact hashes linearly. An admitted request writes the current bucket only. Buckets
@@ -18,7 +18,7 @@
  */
 
 import { OTHER_DAYS, OTHER_MONTHS } from '../../model/month-period.js';
-import { YOUNG_LUA } from './young.js';
+import { YOUNG_LUA } from './young-counters.js';
 
 /** Lua functions that the scripts in this folder include at their start. */
 export const WINDOW_LUA = `

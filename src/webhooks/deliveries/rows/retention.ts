@@ -87,7 +87,7 @@ export class DeliveryRetention {
       );
       return { expired: ended.rows.length, released: await releaseNext(trx, resources, now) };
     });
-    this.signal.tell(released);
+    this.signal.signalEndpoints(released);
     return expired;
   }
 

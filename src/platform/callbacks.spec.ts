@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { valueOrLater, Promised, tell, deliverError, type Waiting } from './waiting.js';
+import { valueOrLater, PromiseReceiver, deliverValue, deliverError, type ResultReceiver } from './callbacks.js';
 
-class RecordingWaiter implements Waiting<string> {
+class RecordingWaiter implements ResultReceiver<string> {
   readonly received: unknown[] = [];
   fault: Error | undefined;
 
-  answered(value: string): void {
+  onResult(value: string): void {
     this.record(value);
   }
 
-  failed(error: unknown): void {
+  onError(error: unknown): void {
     this.record(error);
   }
 
@@ -51,7 +51,7 @@ describe('one of several waiters that throws', () => {
   });
 
   it.each([
-    ['its value', (waiting: RecordingWaiter) => tell(waiting, 'answer'), 'answer'],
+    ['its value', (waiting: RecordingWaiter) => deliverValue(waiting, 'answer'), 'answer'],
     ['its error', (waiting: RecordingWaiter) => deliverError(waiting, 'failure'), 'failure'],
   ])('throws in a microtask when it gets %s, and gets no other callback', (_what, notify, received) => {
     const waiting = new RecordingWaiter();
@@ -65,17 +65,17 @@ describe('one of several waiters that throws', () => {
 
 describe('a promise for a waiter', () => {
   it('resolves to the value', async () => {
-    const promised = new Promised<string>();
+    const promised = new PromiseReceiver<string>();
     const { promise } = promised;
     expect(promised.promise).toBe(promise);
-    promised.answered('answer');
+    promised.onResult('answer');
     expect(await promise).toBe('answer');
   });
 
   it('rejects with the error', async () => {
-    const promised = new Promised<string>();
+    const promised = new PromiseReceiver<string>();
     const { promise } = promised;
-    promised.failed(new Error('none'));
+    promised.onError(new Error('none'));
     await expect(promise).rejects.toThrow('none');
   });
 });

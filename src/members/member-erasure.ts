@@ -32,8 +32,8 @@ const MEMBER_TABLES = [
 /** Entry holds the ID and the recorded change of an audit entry. */
 type Entry = Pick<AuditEntryTable, 'id' | 'before' | 'after'>;
 
-/** Forgetting erases members. */
-export class Forgetting {
+/** MemberErasure erases members. */
+export class MemberErasure {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
@@ -45,7 +45,7 @@ export class Forgetting {
    * @returns the credentials that ended, and the API keys and webhook endpoints of the member that remain
    * @throws Problem `resource_not_found`; `last_owner` if an account would lose its last owner
    */
-  async forget(id: string, context: ChangeContext): Promise<MemberCredentials> {
+  async eraseMember(id: string, context: ChangeContext): Promise<MemberCredentials> {
     const ended = await this.access.run((access) => this.forgetIn(access, id, context));
     return { ended, ...(await readKept(this.database.db, id)) };
   }

@@ -5,7 +5,7 @@ import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { originOf, type ObjectOrigin, type ObjectLimits } from '../../src/authorization/clients/object-room.js';
+import { originOf, type ObjectOrigin, type ObjectLimits } from '../../src/authorization/clients/object-limits.js';
 import { OAuthObjects } from '../../src/authorization/clients/oauth-objects.js';
 
 const MOST = 10_000;
@@ -24,7 +24,7 @@ describeOnDatabases('the table of OAuth objects that anyone can create', (kind) 
     await database.db.deleteFrom('oauth_object').execute();
     clock = new TestClock();
     objects = new OAuthObjects(database.db, clock);
-    room = objects.room({
+    room = objects.limitsFor({
       kind: 'Interaction',
       beside: ['Request'],
       lifetimeMs: LIFETIME_MS,
@@ -37,12 +37,12 @@ describeOnDatabases('the table of OAuth objects that anyone can create', (kind) 
   afterAll(() => database?.close());
 
   const add = async (id: string, origin: ObjectOrigin): Promise<void> => {
-    await room.make(origin);
-    await objects.put('Interaction', id, {}, clock.now() + LIFETIME_MS, { origin });
-    await objects.put('Request', id, {}, clock.now() + LIFETIME_MS);
+    await room.makeRoom(origin);
+    await objects.storeObject('Interaction', id, {}, clock.now() + LIFETIME_MS, { origin });
+    await objects.storeObject('Request', id, {}, clock.now() + LIFETIME_MS);
     clock.advance(1);
   };
-  const isKept = async (id: string): Promise<boolean> => (await objects.find('Interaction', id)) !== undefined;
+  const isKept = async (id: string): Promise<boolean> => (await objects.findPayload('Interaction', id)) !== undefined;
   /** Fills the table evenly from the given number of networks. */
   const fill = async (networks: number): Promise<void> => {
     const end = clock.now() + LIFETIME_MS;

@@ -5,7 +5,7 @@
 
 const EMPTY = Buffer.alloc(0);
 
-export class HeldBody {
+export class BodyBuffer {
   /** Total size of the pieces. */
   bytes = 0;
   // Most bodies consist of one piece, which needs no array.
@@ -32,7 +32,7 @@ export class HeldBody {
   }
 
   /** The complete body as one buffer. */
-  get whole(): Buffer {
+  get buffer(): Buffer {
     const { first = EMPTY, more } = this;
     return more === undefined ? first : Buffer.concat([first, ...more]);
   }

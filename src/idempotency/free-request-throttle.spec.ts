@@ -2,11 +2,11 @@
 import { expect, it } from '@jest/globals';
 import { TestClock } from '../../test/support/stores.js';
 import { THROTTLES } from '../quota/model/throttle-rows.js';
-import { FreeRequests } from './free-requests.js';
+import { FreeRequestThrottle } from './free-request-throttle.js';
 
 it('allows the limit per minute, and returns the time until the next request', () => {
   const clock = new TestClock();
-  const free = new FreeRequests(clock);
+  const free = new FreeRequestThrottle(clock);
   for (let count = 0; count < THROTTLES.freeRequests.limit; count++) {
     expect(free.waitMs('key_1')).toBe(0);
     free.add('key_1');
@@ -25,7 +25,7 @@ it.each([-3_600_000, -1_000, 1_000, 86_400_000])(
   'never asks for more than a minute when the clock jumps by %d ms',
   (ms) => {
     const clock = new TestClock();
-    const free = new FreeRequests(clock);
+    const free = new FreeRequestThrottle(clock);
     for (let count = 0; count < THROTTLES.freeRequests.limit; count++) free.add('key_1');
     clock.advance(ms);
     expect(free.waitMs('key_1')).toBeLessThanOrEqual(60_000);

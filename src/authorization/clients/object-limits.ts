@@ -65,7 +65,7 @@ export class ObjectLimits {
    * Makes room for one more object of this origin, by deleting objects if a limit is reached. Call it before storing
    * the object.
    */
-  async make(origin: ObjectOrigin): Promise<void> {
+  async makeRoom(origin: ObjectOrigin): Promise<void> {
     const { most, mostOfNetwork, mostOfSite, mostOfClient } = this.bounds;
     const { network, site, client } = origin;
     const open = await this.count(origin);

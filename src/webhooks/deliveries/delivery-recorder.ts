@@ -97,7 +97,7 @@ export class DeliveryRecorder {
   private async writeAll(records: readonly AttemptRecord[]): Promise<readonly void[]> {
     const { db, clock, signal, healthChecks } = this.parts;
     const { changed, released } = await writeResults(db, records, healthOf(records), clock.now());
-    signal.tell(released);
+    signal.signalEndpoints(released);
     for (const { delivery, outcome } of records) {
       if (outcome.state === 'pending' || !changed.has(delivery.id)) continue;
       const reason = outcome.state === 'failed' ? outcome.reason : '';

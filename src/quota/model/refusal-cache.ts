@@ -17,7 +17,7 @@ const LONGEST_OF_RESERVATIONS_MS = 500;
  * Remembers a refusal on its subject.
  * @param nowMs time by this node's clock.
  */
-export function rememberRefusal(subject: QuotaSubject, refusal: QuotaDecision, nowMs: number): void {
+export function cacheRefusal(subject: QuotaSubject, refusal: QuotaDecision, nowMs: number): void {
   subject.refusal = { decision: refusal, atMs: nowMs };
 }
 
@@ -26,7 +26,7 @@ export function rememberRefusal(subject: QuotaSubject, refusal: QuotaDecision, n
  * decide. A raised limit creates a new subject, so it takes effect immediately.
  * @param hereMs time by this node's clock.
  */
-export function knownRefusal(subject: QuotaSubject, cost: number, hereMs: number): QuotaDecision | undefined {
+export function findCachedRefusal(subject: QuotaSubject, cost: number, hereMs: number): QuotaDecision | undefined {
   if (subject.refusal === undefined) return undefined;
   const { decision: refusal, atMs } = subject.refusal;
   const sinceMs = hereMs - atMs;

@@ -23,7 +23,7 @@ import type { EndpointKeys } from './endpoint-keys.js';
 import type { Lane, LaneAttempt } from './lane.js';
 import { LaneTurns, type TurnHandler, type Turn } from './lane-turns.js';
 import type { HeldLanes, LaneLeases } from './lease.js';
-import type { DeliveryRecorder } from './record.js';
+import type { DeliveryRecorder } from './delivery-recorder.js';
 import type { DeliveryOutcome } from './rows/delivery-results.js';
 import type { DueDelivery, DueReader } from './rows/due-deliveries.js';
 import type { WorkerTimes } from './worker-times.js';
@@ -37,7 +37,7 @@ const OUTAGE_PAUSE_MS = 1_000;
 
 /** Dependencies of `Delivery`. */
 export interface DeliveryParts {
-  readonly lanes: Pick<HeldLanes, 'all' | 'get'>;
+  readonly lanes: Pick<HeldLanes, 'lanesHeld' | 'get'>;
   readonly leases: Pick<LaneLeases, 'areValid' | 'isEnding' | 'claimThese' | 'claimDue' | 'refresh'>;
   readonly slots: AttemptSlots;
   readonly due: Pick<DueReader, 'readPage'>;
@@ -70,7 +70,7 @@ export class Delivery implements TurnHandler {
   }
 
   /** Makes a lane read its due deliveries in its next turn. */
-  wake(lane: Lane): void {
+  requestRead(lane: Lane): void {
     lane.mustRead = true;
     this.turns.queueTurn(lane);
   }
@@ -92,7 +92,7 @@ export class Delivery implements TurnHandler {
   resume(): void {
     if (!this.isHeldUp || !this.canBegin()) return;
     this.isHeldUp = false;
-    for (const lane of this.parts.lanes.all()) this.turns.queueTurn(lane);
+    for (const lane of this.parts.lanes.lanesHeld()) this.turns.queueTurn(lane);
   }
 
   /** Reads due deliveries if the lane needs more, and starts its next attempt if the limits allow. */
@@ -159,11 +159,11 @@ export class Delivery implements TurnHandler {
       return;
     }
     const inMs = Math.max(0, outcome.dueAtMs - this.parts.clock.now());
-    if (inMs <= this.parts.times.lingerMs) setTimeout(() => this.wake(lane), inMs + 1).unref();
+    if (inMs <= this.parts.times.lingerMs) setTimeout(() => this.requestRead(lane), inMs + 1).unref();
   }
 
   private wakeAll(lanes: readonly Lane[]): void {
-    for (const lane of lanes) this.wake(lane);
+    for (const lane of lanes) this.requestRead(lane);
   }
 
   /** Reports whether this process may start attempts: its leases are valid, and results can be written. */

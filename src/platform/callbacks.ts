@@ -4,20 +4,20 @@
  */
 
 /**
- * Waiting receives a value or an error. Exactly one method is called, once, and never before the requesting call has
- * returned.
+ * ResultReceiver receives a value or an error. Exactly one method is called, once, and never before the requesting call
+ * has returned.
  */
-export interface Waiting<Value> {
-  answered(value: Value): void;
-  failed(error: unknown): void;
+export interface ResultReceiver<Value> {
+  onResult(value: Value): void;
+  onError(error: unknown): void;
 }
 
 /** Returns the value if it is available. Otherwise returns undefined, and calls `waiting` later. */
-export function valueOrLater<Value>(value: Value | Promise<Value>, waiting: Waiting<Value>): Value | undefined {
+export function valueOrLater<Value>(value: Value | Promise<Value>, waiting: ResultReceiver<Value>): Value | undefined {
   if (!(value instanceof Promise)) return value;
   value.then(
-    (late) => waiting.answered(late),
-    (error: unknown) => waiting.failed(error),
+    (late) => waiting.onResult(late),
+    (error: unknown) => waiting.onError(error),
   );
   return undefined;
 }
@@ -26,18 +26,18 @@ export function valueOrLater<Value>(value: Value | Promise<Value>, waiting: Wait
  * Passes a value to one of several waiting callers. An error that the caller's method throws is rethrown in a
  * microtask, so that the others still get the value.
  */
-export function tell<Value>(waiting: Waiting<Value>, value: Value): void {
+export function deliverValue<Value>(waiting: ResultReceiver<Value>, value: Value): void {
   try {
-    waiting.answered(value);
+    waiting.onResult(value);
   } catch (error) {
     throwLater(error);
   }
 }
 
 /** Passes an error to one of several waiting callers. Handles errors of the caller's method like `tell`. */
-export function deliverError(waiting: Waiting<never>, reason: unknown): void {
+export function deliverError(waiting: ResultReceiver<never>, reason: unknown): void {
   try {
-    waiting.failed(reason);
+    waiting.onError(reason);
   } catch (error) {
     throwLater(error);
   }
@@ -49,8 +49,8 @@ function throwLater(error: unknown): void {
   });
 }
 
-/** Promised adapts `Waiting` to a promise, which is created only if it is read. */
-export class Promised<Value> implements Waiting<Value> {
+/** PromiseReceiver adapts `ResultReceiver` to a promise, which is created only if it is read. */
+export class PromiseReceiver<Value> implements ResultReceiver<Value> {
   private resolvers: PromiseWithResolvers<Value> | undefined = undefined;
 
   /**
@@ -62,11 +62,11 @@ export class Promised<Value> implements Waiting<Value> {
     return this.resolvers.promise;
   }
 
-  answered(value: Value): void {
+  onResult(value: Value): void {
     this.resolvers?.resolve(value);
   }
 
-  failed(error: unknown): void {
+  onError(error: unknown): void {
     this.resolvers?.reject(error);
   }
 }

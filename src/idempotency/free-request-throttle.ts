@@ -11,8 +11,8 @@ import type { Clock } from '../platform/clock.js';
 const { limit: LIMIT, windowMs: WINDOW_MS, mostKeys: MAX_KEYS } = THROTTLES.freeRequests;
 const BUCKET_MS = WINDOW_MS / MINUTE_SECONDS;
 
-/** FreeRequests counts the requests of each API key that used no quota, in a sliding window of one minute. */
-export class FreeRequests {
+/** FreeRequestThrottle counts the requests of each API key that used no quota, in a sliding window of one minute. */
+export class FreeRequestThrottle {
   private readonly windows = new LRUCache<string, SlidingWindow>({ max: MAX_KEYS });
 
   constructor(private readonly clock: Clock) {}

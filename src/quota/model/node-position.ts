@@ -3,8 +3,8 @@
  * while the store is lost.
  */
 
-/** NodePlace is the number of nodes that share the same limits, and this node's position among them. */
-export interface NodePlace {
+/** NodePosition is the number of nodes that share the same limits, and this node's position among them. */
+export interface NodePosition {
   readonly count: number;
   /** Position from 0. If a limit cannot be divided evenly, the first nodes get one request more. */
   readonly rank: number;
