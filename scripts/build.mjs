@@ -1,13 +1,14 @@
 /**
- * Builds `dist/`; with `--if-stale` only where it is missing or was built from other sources than those that are here.
+ * Builds `dist/`. With `--if-stale`, builds only if `dist/` is missing or was built from different sources.
  *
- * Files of `dist/` are never written where a program may read them: the build goes into a folder of its own, and takes the place of
- * `dist/` whole, with the hash of its sources in it, once it is complete. Builds that start at the same time go one after the other, and the
- * second finds its work done. Whichever moment a build is killed in, `dist/` is the old one, the new one or missing, never
- * a part; the next build clears what is left.
+ * A build writes to a temporary folder in `.build/`, and then renames the complete result to `dist/`. A killed build
+ * therefore never leaves a partial `dist/`: it is the old one, the new one, or missing. The next build removes the
+ * temporary folder. Concurrent builds wait for each other. The second one finds `dist/` up to date and builds nothing
+ * (`--if-stale`).
  *
- * `dist/bundled/` is what runs: see `bundle.mjs`. `dist/panel/` is the admin panel. It has a hash of its own, since it takes longer than the rest: where its sources are the same, it is taken
- * over from the `dist/` that was there.
+ * `dist/bundled/` contains the files that run, see `bundle.mjs`. `dist/panel/` is the admin panel. Building the panel
+ * takes longer than the rest, so it has its own hash. If its sources are unchanged, it is copied from the previous
+ * `dist/`.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -28,14 +29,17 @@ import { buildPanel } from './panel/build.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(ROOT, 'dist');
-/** Beside `dist/`, so that a rename moves what was built there. */
-const WORKSHOP = join(ROOT, '.build');
-/** In `dist/` and in `dist/panel/`: the hash of what it was built from. */
+/** Folder for unfinished builds. It is on the same file system as `dist/`, so a build can be moved with a rename. */
+const BUILD_FOLDER = join(ROOT, '.build');
+/** Name of the file in `dist/` and `dist/panel/` with the hash of the sources. */
 const STAMP = 'sources.sha256';
-/** What a build depends on beside `src/`; the lock file stands for the compiler. */
+/** Files outside `src/` that the build depends on. The lock file determines the version of the compiler. */
 const SETTINGS = ['package.json', 'package-lock.json', '.swcrc', 'scripts/build.mjs', 'scripts/bundle.mjs'];
 const PANEL = join(ROOT, 'src', 'panel');
-/** What the panel depends on beside its folder: the tables of operations, permissions and errors, and how it is built. */
+/**
+ * Files outside `src/panel` that the panel depends on: the tables of operations, permissions and errors, and the build
+ * scripts.
+ */
 const PANEL_SETTINGS = [
   'src/admin/openapi/operations.ts',
   'src/members/permissions.ts',
@@ -46,11 +50,11 @@ const PANEL_SETTINGS = [
   'scripts/panel/vite.mjs',
   'scripts/panel/lingui.config.mjs',
 ];
-/** How long to wait for another build. */
+/** Maximum time to wait for another build. */
 const LOCK_TIMEOUT_MS = 120_000;
 
-/** Files of a folder and of those in it, in one order everywhere. */
-function filesOf(folder) {
+/** Returns the paths of all files below a folder, sorted. Empty if the folder does not exist. */
+function listFiles(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -58,19 +62,19 @@ function filesOf(folder) {
     .toSorted();
 }
 
-/** The sources of the program, without its tests and the panel, which is no part of it. */
+/** Returns the TypeScript sources of the program, without specs and the panel. */
 function programFiles() {
-  return filesOf(join(ROOT, 'src')).filter(
+  return listFiles(join(ROOT, 'src')).filter(
     (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.startsWith(PANEL + sep),
   );
 }
 
-/** Sources of the panel without specs and type declarations, which change nothing. Empty if the panel is missing. */
+/** Returns the sources of the panel, without specs and type declarations, which do not affect the build. */
 function panelFiles() {
-  return filesOf(PANEL).filter((file) => !/\.(?:spec\.tsx?|d\.ts)$/.test(file));
+  return listFiles(PANEL).filter((file) => !/\.(?:spec\.tsx?|d\.ts)$/.test(file));
 }
 
-/** A hash of names and contents. What is not there counts as empty. */
+/** Returns a hash of the names and contents of files. A missing file counts as empty. */
 function hashOf(files) {
   const hash = createHash('sha256');
   for (const file of files) {
@@ -80,55 +84,60 @@ function hashOf(files) {
   return hash.digest('hex');
 }
 
-/** A hash of everything that `dist/panel/` is made from. */
+/** Returns the hash of everything that `dist/panel/` is built from. */
 const hashPanel = () => hashOf([...panelFiles(), ...PANEL_SETTINGS.map((name) => join(ROOT, name))]);
 
-/** A hash of everything that `dist/` is made from. */
+/** Returns the hash of everything that `dist/` is built from. */
 const hashSources = () => hashOf([...programFiles(), ...SETTINGS.map((name) => join(ROOT, name))]) + hashPanel();
 
-/** Whether this folder was built from sources with this hash. */
+/** Reports whether a folder was built from sources with this hash. */
 function isBuiltFrom(hash, folder = DIST) {
   const stamp = join(folder, STAMP);
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === hash;
 }
 
-/** Waits until no other build runs. The lock is SQLite's, on a file: the kernel gives it back however a build ends. */
+/**
+ * Waits until no other build runs, and takes the lock. It is a lock of SQLite on a file, which the kernel releases even
+ * if the build is killed. Rejects after `LOCK_TIMEOUT_MS`.
+ * @returns a function that releases the lock
+ */
 async function lock() {
-  // Only here: an older Node that has nothing to build comes to where the program says which one it needs.
+  // Imported lazily, because old versions of Node lack this module. If nothing must be built, they get as far as
+  // src/main.ts, which names the required version.
   const { DatabaseSync } = await import('node:sqlite');
-  mkdirSync(WORKSHOP, { recursive: true });
-  const database = new DatabaseSync(join(WORKSHOP, 'lock'), { timeout: LOCK_TIMEOUT_MS });
+  mkdirSync(BUILD_FOLDER, { recursive: true });
+  const database = new DatabaseSync(join(BUILD_FOLDER, 'lock'), { timeout: LOCK_TIMEOUT_MS });
   database.exec('begin exclusive');
   return () => database.close();
 }
 
-/** A new folder for this build alone; those of builds that were killed go. */
+/** Creates a temporary folder for this build, and removes those of killed builds. Requires the lock. */
 function makeFolder() {
-  for (const name of readdirSync(WORKSHOP).filter((each) => each.startsWith('build-'))) {
-    rmSync(join(WORKSHOP, name), { recursive: true, force: true });
+  for (const name of readdirSync(BUILD_FOLDER).filter((each) => each.startsWith('build-'))) {
+    rmSync(join(BUILD_FOLDER, name), { recursive: true, force: true });
   }
-  return mkdtempSync(join(WORKSHOP, 'build-'));
+  return mkdtempSync(join(BUILD_FOLDER, 'build-'));
 }
 
-/** Compiles into `dist` of the folder, by `.swcrc`. Throws what the compiler says where it fails. */
+/** Compiles the program into `dist` of the folder, as configured in `.swcrc`. Rejects with the compiler's messages. */
 async function compile(folder) {
   const { transformFile } = await import('@swc/core');
   const compiled = programFiles().map(async (file) => {
     const name = relative(join(ROOT, 'src'), file).replace(/\.ts$/, '.js');
     const target = join(folder, 'dist', name);
-    // As seen from where it will be, not from this folder.
+    // Relative to the final location of the compiled file, not to the temporary folder.
     const sourceFileName = relative(dirname(join(DIST, name)), file);
     const { code, map } = await transformFile(file, { cwd: ROOT, sourceFileName });
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, `${code}\n//# sourceMappingURL=${basename(name)}.map`);
     writeFileSync(`${target}.map`, map);
   });
-  // Each has ended before the folder goes, whichever fails first.
+  // Waits for all files even if one fails, because the caller removes the folder.
   const failed = (await Promise.allSettled(compiled)).filter(({ status }) => status === 'rejected');
   if (failed.length > 0) throw new Error(failed.map(({ reason }) => reason.message).join('\n'));
 }
 
-/** Builds the panel into `dist/panel` of the folder, or takes over the one that is there. */
+/** Builds the panel into `dist/panel` of the folder, or copies it from the previous build if it is up to date. */
 async function addPanel(folder) {
   if (!existsSync(PANEL)) return;
   const target = join(folder, 'dist', 'panel');
@@ -139,7 +148,7 @@ async function addPanel(folder) {
   writeFileSync(join(target, STAMP), hash);
 }
 
-/** Compiles, and puts what was compiled in the place of `dist/`. */
+/** Builds everything in a temporary folder, and replaces `dist/` with the result. */
 async function build(hash) {
   const folder = makeFolder();
   try {
@@ -159,7 +168,7 @@ if (!onlyIfStale || !isBuiltFrom(hashSources())) {
   let unlock;
   try {
     unlock = await lock();
-    // Hashed before the compiler reads them: what changes meanwhile is built the next time.
+    // Hashed before the compiler reads the sources, so that a change during the build makes it stale.
     const hash = hashSources();
     if (!onlyIfStale || !isBuiltFrom(hash)) await build(hash);
   } catch (error) {

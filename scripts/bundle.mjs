@@ -1,10 +1,11 @@
 /**
- * Bundles the programs of `dist/`: `dist/bundled/` holds them with their packages in a few files, and what stood in the place of a program
- * leads there. Node finds, reads and links each file of a program by itself; as 1,700 files that was more than half of a start's processor
- * time. The files one by one stay beside it, for what loads a part of the program.
+ * Bundles the programs of `dist/` and their packages into a few files in `dist/bundled/`. The original entry files then
+ * only import the bundles. Without bundles Node resolves, reads and links 1,700 files, which was more than half of the
+ * CPU time of a start. The unbundled modules stay in `dist/` for code that loads parts of the program.
  *
- * What a program loads by `import()` is a file of its own, with a hash in its name: a program that runs from an earlier build loads
- * what belongs to it. Source maps are read only with `--enable-source-maps`, and leave the sources out.
+ * Modules loaded with `import()` become separate files with a hash in the name. A process that was started from an
+ * earlier build therefore loads matching files. Source maps contain no sources, and Node reads them only with
+ * `--enable-source-maps`.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
@@ -13,7 +14,10 @@ import Ajv2020 from 'ajv/dist/2020.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import { rolldown } from 'rolldown';
 
-/** What Node is given to run, in `dist/`: the command, the demo's backend, the check of a configuration, the counters of workers, SQLite's thread. */
+/**
+ * Entry files in `dist/`: the command, the backend of the demo, the configuration check, the counting process of
+ * workers, and the thread of SQLite.
+ */
 const PROGRAMS = [
   'main.js',
   'customers/main.js',
@@ -21,7 +25,9 @@ const PROGRAMS = [
   'quota/counting/counting-process.js',
   'stores/database/sqlite-worker.js',
 ];
-/** Packages that read files beside their own, and large ones that are loaded only where they are needed: they stay where they are. */
+/**
+ * Packages that stay in `node_modules`: packages that read their own data files, and large ones that load on demand.
+ */
 const NOT_BUNDLED = [
   '@scalar/fastify-api-reference',
   '@simplewebauthn/server',
@@ -29,31 +35,37 @@ const NOT_BUNDLED = [
   'oidc-provider',
   'openid-client',
 ];
-/** Reads the schemas that stand beside it; every start loads it, with a hundred small files of the packages that it needs. */
+/**
+ * Package that validates OpenAPI documents. It reads JSON schemas from its own folder. It is bundled nevertheless,
+ * because it and its dependencies have about a hundred small files.
+ */
 const VALIDATOR = '@seriousme/openapi-schema-validator';
 const FOLDER = 'bundled';
-/** Files of one build are written within so long. */
+/** Maximum time between the first and the last file that a build writes. Older files come from an earlier build. */
 const BUILD_MS = 60_000;
 
-/** `program/reload/check-process.js` is bundled as `program-reload-check-process.js`: all files in one folder. */
+/** Returns the name of a program's bundle: `program-reload-check-process` for `program/reload/check-process.js`. */
 const nameOf = (program) => program.replace(/\.js$/, '').replaceAll('/', '-');
 
-/** Reads a module of ours with its source map; `import.meta.url` stays the place of the module, and not that of the bundle. */
+/**
+ * Plugin that loads compiled modules with their source maps. In the bundle, `import.meta.url` still resolves to the URL
+ * of the original module.
+ */
 const ownModules = (dist) => ({
   name: 'own-modules',
   load(id) {
     if (!id.startsWith(dist + sep)) return null;
-    const place = JSON.stringify(`../${relative(dist, id)}`);
-    const code = readFileSync(id, 'utf8').replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`);
+    const modulePath = JSON.stringify(`../${relative(dist, id)}`);
+    const code = readFileSync(id, 'utf8').replaceAll('import.meta.url', `new URL(${modulePath}, import.meta.url).href`);
     return { code, map: readFileSync(`${id}.map`, 'utf8') };
   },
 });
 
-/** The version whose schema is compiled here, since most documents have it. */
+/** OpenAPI version whose schema is compiled during the build, because most documents use it. */
 const COMPILED_VERSION = '3.1';
 const COMPILED = 'node_modules/.cache/openapi-schema.cjs';
 
-/** The schema as a function, which a start would take a tenth of its time to compile. */
+/** Returns the source of a validation function for the schema. Compiling it took a tenth of the time of a start. */
 function compiledSchema(root) {
   const schema = join(root, 'node_modules', VALIDATOR, 'schemas', `v${COMPILED_VERSION}`, 'schema.json');
   const ajv = new Ajv2020({ strict: false, validateSchema: false, code: { source: true } });
@@ -62,6 +74,7 @@ function compiledSchema(root) {
   return standaloneCode.default(ajv, ajv.compile(JSON.parse(readFileSync(schema, 'utf8'))));
 }
 
+/** Plugin that makes the bundled validator use the precompiled function for `COMPILED_VERSION`. */
 const validator = (root) => ({
   name: 'validator',
   resolveId: (id) => (id === COMPILED ? join(root, COMPILED) : null),
@@ -71,15 +84,17 @@ const validator = (root) => ({
     const method = 'getAjvValidator(version) {';
     if (!code.includes(method)) throw new Error(`${VALIDATOR} has no ${method}`);
     const shortcut = `${method}\nif (version === '${COMPILED_VERSION}' && !this.ajvOptions.allErrors) return compiled;`;
-    // The place of the package stays where its files are.
-    const placed = code.replaceAll('import.meta.url', `import.meta.resolve('${VALIDATOR}')`).replace(method, shortcut);
-    return { code: `import compiled from '${COMPILED}';\n${placed}`, map: null };
+    // The package finds its schemas relative to its own URL, so the bundle must keep that URL.
+    const patched = code.replaceAll('import.meta.url', `import.meta.resolve('${VALIDATOR}')`).replace(method, shortcut);
+    return { code: `import compiled from '${COMPILED}';\n${patched}`, map: null };
   },
 });
 
 /**
- * Bundles what stands in `dist`, for a program that will stand there. `previous` is the `dist` that was there: what its programs may
- * still load is taken over. Throws what the bundler says where it fails.
+ * Bundles the programs of a build, and replaces their entry files. Rejects with the errors of the bundler.
+ * @param root folder of the project
+ * @param dist folder of the compiled program
+ * @param previous `dist/` of the previous build. Its bundles are copied, because running processes may still load them.
  */
 export async function bundle(root, dist, previous) {
   const programs = PROGRAMS.filter((program) => existsSync(join(dist, program)));
@@ -90,7 +105,7 @@ export async function bundle(root, dist, previous) {
     external: NOT_BUNDLED,
     plugins: [ownModules(dist), validator(root)],
     preserveEntrySignatures: false,
-    // It warns of packages that Nest looks for and goes on without.
+    // Hides warnings about optional packages of Nest that are not installed.
     logLevel: 'silent',
     transform: { define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' } },
   });
@@ -112,11 +127,11 @@ export async function bundle(root, dist, previous) {
     const bundled = relative(dirname(join(dist, program)), join(target, `${nameOf(program)}.js`));
     writeFileSync(join(dist, program), `${firstLine}import ${JSON.stringify(bundled.replace(/^(?!\.)/, './'))};\n`);
   }
-  keepEarlier(join(previous, FOLDER), target);
+  copyPreviousBundles(join(previous, FOLDER), target);
 }
 
-/** Takes over what the build before this one has written, and not what that one has taken over itself. */
-function keepEarlier(previous, target) {
+/** Copies the bundles that the previous build wrote, but not those that it had copied from its predecessor. */
+function copyPreviousBundles(previous, target) {
   if (!existsSync(previous)) return;
   const files = readdirSync(previous).filter((name) => name.endsWith('.js'));
   const writtenMs = new Map(files.map((name) => [name, statSync(join(previous, name)).mtimeMs]));

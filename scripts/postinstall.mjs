@@ -6,7 +6,7 @@ import { execSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-// This runs in the folder of the package. As a dependency, that is `node_modules/trailgate` of another project.
+// npm runs this in the folder of the package. For a dependency, that is `node_modules/trailgate` of another project.
 const parent = dirname(process.cwd());
 const root = basename(parent) === 'node_modules' ? dirname(parent) : process.cwd();
 const installed = join(root, 'node_modules/.bin/node');

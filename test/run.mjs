@@ -1,8 +1,13 @@
 /**
- * What `npm test [-- arguments of Jest]` runs: finds (or installs) and starts one Redis and one PostgreSQL for the whole
- * run, runs Jest, stops them, and ends with one line: `N passed, N failed` (`, N skipped` where some were).
- * As first argument `--unit` runs what stands beside the source, without servers; `--performance` what asserts time or memory, one file after
- * the other; `--changed` what the working tree can affect, for a minute. Without any, all but the performance tests.
+ * `npm test [-- arguments of Jest]`: starts one Redis and one PostgreSQL for the whole run, runs Jest, and stops the
+ * servers. May install missing servers first. The last line is `N passed, N failed`, with `, N skipped` if tests were
+ * skipped.
+ *
+ * Runs all tests except the performance tests. The first argument can select others:
+ *
+ * - `--unit`: tests in `src/`, without servers
+ * - `--performance`: tests of time and memory, one file at a time
+ * - `--changed`: tests that the changes in the working tree can affect, up to about a minute
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,30 +30,36 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Tests make much that is soon garbage: where the young have more room, fewer of them are copied. Workers have the same options. */
+/**
+ * Arguments of Node that run Jest. Tests allocate many short-lived objects, and a larger young generation copies fewer
+ * of them. Jest's workers inherit the options.
+ */
 const JEST = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=64', 'node_modules/jest/bin/jest.js'];
 const PERFORMANCE = 'test/performance/';
-/** Test files wait more than they work. */
+/** Default number of workers. It exceeds the number of cores, because most test files wait more than they compute. */
 const WORKERS = availableParallelism() + 2;
-/** Those beside the source wait less, and each worker loads anew what they need. */
+/** Number of workers for `--unit`. Unit tests wait less, and each additional worker must load the modules again. */
 const UNIT_WORKERS = availableParallelism() + 1;
-/** What is changed is tested within a minute, with what Jest needs to start. */
+/** Time per worker for the tests of `--changed`. With the start of Jest the run takes about a minute. */
 const CHANGED_ROOM_MS = 45_000;
-/** After how long a run is stopped. CI sets it: the files that have ended keep their results, the others are named and count as failed. */
+/**
+ * Maximum time of a run, set in CI. After it, the run is stopped. Finished files keep their results. The others are
+ * listed and count as failed.
+ */
 const BUDGET_MS = Number(process.env.TRAILGATE_TEST_SECONDS ?? Infinity) * 1_000;
 const PROGRESS = '<rootDir>/test/support/progress-reporter.mjs';
-/** What V8 has made of Jest and of what tests load. */
+/** Folder of Node's compile cache for Jest and the modules that tests load. */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/tests/v8');
-/** What each file took when it ran last, in milliseconds. */
+/** File with the duration of each test file in its last run, in milliseconds. */
 const DURATIONS = join(ROOT, 'node_modules/.cache/tests/durations.json');
-/** What a run writes at most, and some more. */
+/** Free space that `/dev/shm` must have to be used: slightly more than a run writes. */
 const SCRATCH_BYTES = 6 * 2 ** 30;
-/** How long Jest may take to end once its results are written; what lasts longer is something that a test left open. */
+/** Maximum time for Jest to exit after it has written its results. Then a test has left something open. */
 const EXIT_GRACE_MS = 15_000;
-/** How much of a failure the end of the log repeats. */
+/** Maximum number of characters of a failure in the summary at the end of the log. */
 const FAILURE_CHARACTERS = 600;
 
-/** The support files are TypeScript, which Node runs as it is, but their imports end in `.js`, as the compiler wants. */
+/** Resolves imports between support files. Node runs them as TypeScript, but their import paths end in `.js`. */
 registerHooks({
   resolve(specifier, context, next) {
     const fromSupport = specifier.startsWith('.') && context.parentURL?.includes('/test/support/');
@@ -64,16 +75,19 @@ const { inWords } = await import('./support/progress.ts');
 const { summarize } = await import('./support/run-summary.ts');
 const { affectedSpecs, changedFiles } = await import('./support/affected.ts');
 
-function installWhatIsMissing() {
+function installMissingPackages() {
   if (missingPackages().length > 0 && mayInstall()) {
     console.error(`Installing ${missingPackages().join(' and ')} for the tests.`);
     const failure = installPackages(missingPackages());
-    if (failure !== null) console.error(`That did not work: ${failure}.`);
+    if (failure !== null) console.error(`The installation failed: ${failure}.`);
   }
   if (missingPackages().length > 0) console.error(howToGet(missingPackages()));
 }
 
-/** Starts what was not given by URL; returns the servers to stop and the environment that the test files read. */
+/**
+ * Starts Redis and PostgreSQL, unless `REDIS_URL` or `DATABASE_URL` names one or the binaries are missing.
+ * @returns the servers, which the caller must stop, and environment variables for the test files
+ */
 async function startServers() {
   const { REDIS_URL: redisUrl, DATABASE_URL: databaseUrl } = process.env;
   const redis = redisUrl === undefined && findRedisServer() !== null ? await startRedis() : undefined;
@@ -84,80 +98,95 @@ async function startServers() {
   };
 }
 
-/** Runs Jest to its end; returns its exit code and its results, null where it did not come so far. */
+/**
+ * Runs Jest. Kills it after `BUDGET_MS`, or if it does not exit after it has written its results.
+ * @param folder folder for the files with results
+ * @returns the exit code, whether Jest was killed, and the results. `results` is null if no test file has finished.
+ */
 async function runJest(args, environment, folder) {
   const resultFolder = mkdtempSync(join(folder, 'results-'));
   const resultFile = join(resultFolder, 'results.json');
-  const soFar = join(resultFolder, 'so-far.jsonl');
+  const partialResultFile = join(resultFolder, 'so-far.jsonl');
   const report = ['--json', `--outputFile=${resultFile}`, '--reporters=default', `--reporters=${PROGRESS}`];
-  // With --json Jest writes its readable report to stderr; stdout would only name the file.
+  // With --json, Jest writes its readable report to stderr. Its stdout would contain only the name of the file.
   const jest = spawn(process.execPath, [...JEST, ...report, ...args], {
     cwd: ROOT,
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...environment, TRAILGATE_TEST_RESULTS: soFar },
+    env: {
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...process.env,
+      ...environment,
+      TRAILGATE_TEST_RESULTS: partialResultFile,
+    },
     stdio: ['inherit', 'ignore', 'inherit'],
   });
-  let stuck;
+  let killReason;
   let writtenAt;
   const startedAt = performance.now();
-  const end = (reason) => {
-    stuck = reason;
+  const killJest = (reason) => {
+    killReason = reason;
     jest.kill('SIGKILL');
   };
   const watch = setInterval(() => {
     if (existsSync(resultFile)) writtenAt ??= performance.now();
     if (writtenAt !== undefined && performance.now() - writtenAt > EXIT_GRACE_MS) {
-      end('Jest did not end: a test left a socket, timer or process open (--detectOpenHandles).');
+      killJest('Jest did not exit: a test left a socket, timer or process open (--detectOpenHandles).');
     }
-    if (performance.now() - startedAt > BUDGET_MS) end('The run took too long.');
+    if (performance.now() - startedAt > BUDGET_MS) killJest('The run took too long.');
   }, 500);
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => jest.kill(signal));
   const [code] = await once(jest, 'exit');
   clearInterval(watch);
-  if (stuck !== undefined) console.error(stuck);
-  const results = existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : readSoFar(soFar);
-  return { code, leaked: stuck !== undefined, results };
+  if (killReason !== undefined) console.error(killReason);
+  const results = existsSync(resultFile)
+    ? JSON.parse(readFileSync(resultFile, 'utf8'))
+    : readFinishedFiles(partialResultFile);
+  return { code, leaked: killReason !== undefined, results };
 }
 
-/** The results of the files that ended before the run was stopped; null where there are none. */
-function readSoFar(path) {
+/** Returns the results of the test files that finished before the run was stopped, or null if there are none. */
+function readFinishedFiles(path) {
   if (!existsSync(path)) return null;
-  // The last line may be half written.
+  // Drops the text after the last line break, which is empty or an incomplete line.
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   return { numTotalTestSuites: lines.length, testResults: lines.map((line) => JSON.parse(line)) };
 }
 
-const specs = (pattern, leftOut) =>
+/** Returns the paths of the test files that match a pattern, except those below the folder `excluded`. */
+const findSpecs = (pattern, excluded) =>
   globSync(pattern, { cwd: ROOT })
-    .filter((file) => !file.includes('node_modules') && (leftOut === undefined || !file.startsWith(leftOut)))
+    .filter((file) => !file.includes('node_modules') && (excluded === undefined || !file.startsWith(excluded)))
     .map((file) => join(ROOT, file));
 
-/** The tiers that have a name: their folder, and more arguments of Jest. */
+/** Groups of tests that an option selects, with their folder and additional arguments of Jest. */
 const TIERS = {
   '--unit': { folder: 'src/', args: [] },
   '--performance': { folder: PERFORMANCE, args: ['--runInBand'] },
 };
 
-/** What to run: the arguments of Jest, and all files that must have a result, undefined where Jest chooses them. */
-function whatToRun([first, ...others]) {
+/**
+ * Returns the arguments of Jest, and the test files that must have a result. `files` is undefined if Jest selects the
+ * files from the arguments.
+ */
+function selectTests([first, ...others]) {
   if (first === undefined) {
-    const files = specs('{src,test}/**/*.spec.ts', PERFORMANCE);
+    const files = findSpecs('{src,test}/**/*.spec.ts', PERFORMANCE);
     return { args: [`--testPathIgnorePatterns=${PERFORMANCE}`], files };
   }
-  if (first === '--changed') return changed(others);
+  if (first === '--changed') return selectChanged(others);
   const tier = TIERS[first];
   if (tier === undefined) return { args: [first, ...others] };
   const { folder, args } = tier;
-  // Paths that are given choose among the files of the tier.
+  // Paths in the arguments select test files of the tier.
   if (others.some((arg) => arg.startsWith(folder))) return { args: [...args, ...others] };
-  const files = others.length === 0 ? specs(`${folder}**/*.spec.ts`) : undefined;
+  const files = others.length === 0 ? findSpecs(`${folder}**/*.spec.ts`) : undefined;
   return { args: [...args, `--testPathPatterns=${ROOT}${folder}`, ...others], files };
 }
 
-function changed(others) {
+function selectChanged(others) {
   const durations = readDurations();
   const { run, left } = affectedSpecs(ROOT, changedFiles(ROOT), { durations, roomMs: CHANGED_ROOM_MS * WORKERS });
-  const more = left.length === 0 ? '' : ` ${left.length} more could be: "npm test" runs all.`;
-  console.error(`${run.length} test files can be affected by what changed.${more}`);
+  const more = left.length === 0 ? '' : ` ${left.length} more do not fit into a minute: "npm test" runs all.`;
+  console.error(`Running ${run.length} test files that the changes can affect.${more}`);
   return { args: ['--runTestsByPath', ...run, ...others], files: run.map((file) => join(ROOT, file)) };
 }
 
@@ -165,26 +194,26 @@ function readDurations() {
   return existsSync(DURATIONS) ? JSON.parse(readFileSync(DURATIONS, 'utf8')) : {};
 }
 
-function keepDurations({ results }) {
+function writeDurations({ results }) {
   const took = (results?.testResults ?? []).map(({ name, startTime, endTime }) => [
     relative(ROOT, name),
     endTime - startTime,
   ]);
   mkdirSync(dirname(DURATIONS), { recursive: true });
-  // In one step: another run may read it.
+  // Replaces the file atomically, because another run may read it.
   const written = `${DURATIONS}.${process.pid}`;
   writeFileSync(written, JSON.stringify({ ...readDurations(), ...Object.fromEntries(took) }));
   renameSync(written, DURATIONS);
 }
 
-/** What was skipped, and why: a line for each reason. Tests that Jest's own arguments leave out have none. */
-function saySkipped({ results }) {
+/** Prints a line for each reason why tests were skipped, with their number. */
+function printSkipped({ results }) {
   const tests = (results?.testResults ?? []).flatMap((file) => file.assertionResults);
   for (const [reason, count] of countReasons(tests)) console.error(`Skipped ${count}: ${reason}.`);
 }
 
-/** Prints a line for each test or file that failed, so that the end of a long log names them all. */
-function sayFailed({ results }, quarantined) {
+/** Prints a line for each failed test and file, except quarantined tests, so that the end of the log lists them all. */
+function printFailures({ results }, quarantined) {
   const isQuarantined = (file, test) => quarantined.some((each) => each.file === file && each.test === test);
   for (const { name, status: outcome, message, assertionResults } of results?.testResults ?? []) {
     const file = relative(ROOT, name);
@@ -194,17 +223,20 @@ function sayFailed({ results }, quarantined) {
       ({ fullName, failureMessages }) => `${fullName}: ${failureMessages.map(withoutStack).join(' ')}`,
     );
     if (outcome === 'failed' && failed.length === 0) lines.push(message);
-    for (const line of lines) console.log(`Failed: ${file}: ${shortened(line)}`);
+    for (const line of lines) console.log(`Failed: ${file}: ${shorten(line)}`);
   }
 }
 
 const withoutStack = (message) => message.split('\n    at ', 1)[0];
 
-function shortened(text) {
+function shorten(text) {
   return stripVTControlCharacters(text).replace(/\s+/g, ' ').slice(0, FAILURE_CHARACTERS);
 }
 
-/** Memory, where it has the room: databases and browsers write and forget thousands of small files. */
+/**
+ * Returns the folder for temporary files: `/dev/shm` if it has enough space, because databases and browsers write
+ * thousands of small files.
+ */
 function scratchFolder() {
   const memory = '/dev/shm';
   if (!existsSync(memory)) return tmpdir();
@@ -212,7 +244,7 @@ function scratchFolder() {
   return bavail * bsize > SCRATCH_BYTES ? memory : tmpdir();
 }
 
-// Everything that the run writes goes into one folder; PostgreSQL's user must be able to walk through it.
+// All temporary files of the run are in this folder. The user that runs PostgreSQL must be able to traverse it.
 const folder = mkdtempSync(join(scratchFolder(), 'trailgate-test-'));
 chmodSync(folder, 0o711);
 process.env.TMPDIR = folder;
@@ -220,20 +252,20 @@ let outcome = { line: '0 passed, 1 failed', exitCode: 1 };
 try {
   const given = process.argv.slice(2);
   const needsServers = given[0] !== '--unit';
-  if (needsServers) installWhatIsMissing();
+  if (needsServers) installMissingPackages();
   const { servers, environment } = needsServers ? await startServers() : { servers: [], environment: {} };
   try {
     const startedAtMs = performance.now();
-    const { args, files } = whatToRun(given);
-    const saysWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg));
+    const { args, files } = selectTests(given);
+    const setsWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg));
     const workers = given[0] === '--unit' ? UNIT_WORKERS : WORKERS;
-    const run = await runJest(saysWorkers ? args : [`--maxWorkers=${workers}`, ...args], environment, folder);
-    keepDurations(run);
-    saySkipped(run);
+    const run = await runJest(setsWorkers ? args : [`--maxWorkers=${workers}`, ...args], environment, folder);
+    writeDurations(run);
+    printSkipped(run);
     console.error(`It took ${inWords(performance.now() - startedAtMs)}.`);
     const quarantine = JSON.parse(readFileSync(join(ROOT, 'test/quarantine.json'), 'utf8'));
     outcome = summarize(run, { files, quarantine });
-    sayFailed(run, outcome.quarantined);
+    printFailures(run, outcome.quarantined);
     for (const file of outcome.withoutResult) console.error(`No result of ${relative(ROOT, file)}.`);
     for (const { file, test, reason } of outcome.quarantined)
       console.error(`In quarantine: ${file}: ${test} (${reason})`);

@@ -1,10 +1,12 @@
-/** Builds the panel into a folder, each file of text beside its compressed forms: nothing is compressed while it is served. */
+/**
+ * Builds the admin panel, and compresses its text files with Brotli and gzip, so that no response is compressed later.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** What is worth compressing; the page itself is made anew for each response. */
+/** Names of files to compress. HTML is not among them, because the page is generated for each response. */
 const TEXT = /\.(?:js|css|svg|json|txt)$/;
 
 async function compress(folder) {
@@ -24,9 +26,9 @@ async function compress(folder) {
   );
 }
 
-/** Builds the panel of the project in `root` into `target`. Throws what Vite says where it fails. */
+/** Builds the panel of the project in `root` into the folder `target`. Rejects with the errors of Vite. */
 export async function buildPanel(root, target) {
-  // Only here: most builds have no panel to build, and these take a second to load.
+  // Imported lazily, because loading these takes a second and most builds do not rebuild the panel.
   const [{ build }, { viteConfig }] = await Promise.all([import('vite'), import('./vite.mjs')]);
   const config = viteConfig(root);
   await build({ ...config, build: { ...config.build, outDir: target, emptyOutDir: true } });

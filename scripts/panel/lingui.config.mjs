@@ -1,6 +1,6 @@
 /**
- * The words of the panel: English in the source, and one catalog for each language. Descriptions of events come from the
- * program, which marks them with `i18n`.
+ * Configuration of Lingui, which extracts the panel's English texts and writes a catalog for each language. Event
+ * descriptions are texts of the program, marked with an `i18n` comment.
  */
 import { formatter } from '@lingui/format-po';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,6 @@ export default {
       exclude: ['**/*.spec.ts', '**/*.d.ts'],
     },
   ],
-  // Line numbers change with every edit and say nothing that a search does not.
+  // Line numbers would change with every edit of a source file.
   format: formatter({ lineNumbers: false }),
 };

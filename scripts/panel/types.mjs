@@ -1,6 +1,6 @@
 /**
- * `npm run panel:types`: writes the types of the admin API for the panel, from what `trailgate openapi admin` prints. The
- * file is not in the repository. Type checking and lint write it if it is older than the build (`--if-stale`).
+ * `npm run panel:types`: generates the panel's types of the admin API from the output of `trailgate openapi admin`. The
+ * generated file is not in the repository. Type checking and lint regenerate it after each new build (`--if-stale`).
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -26,6 +26,6 @@ const isFresh = existsSync(FILE) && readFileSync(FILE, 'utf8').startsWith(headin
 if (!isFresh || !process.argv.includes('--if-stale')) {
   const { default: openapiTS, astToString } = await import('openapi-typescript');
   const document = JSON.parse(run('dist/main.js', 'openapi', 'admin'));
-  // A field with a default may be left out of a request.
+  // A request can omit a field that has a default.
   writeFileSync(FILE, heading + astToString(await openapiTS(document, { defaultNonNullable: false })));
 }

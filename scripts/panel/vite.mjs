@@ -1,11 +1,14 @@
-/** How Vite builds the panel: for `scripts/build.mjs`, and `npm run dev:panel`, which serves it from its sources. */
+/** Vite configuration of the admin panel. */
 import { transformAsync } from '@babel/core';
 import { getConfig } from '@lingui/conf';
 import { lingui } from '@lingui/vite-plugin';
 import react from '@vitejs/plugin-react';
 import { join } from 'node:path';
 
-/** Lingui's macros by Babel: its own transform is a native package that an npm which runs under Node 20 leaves out. */
+/**
+ * Plugin that compiles Lingui's macros with Babel. Lingui's own transform is a native package, which npm does not
+ * install when it runs under Node 20.
+ */
 function linguiMacros(linguiConfig) {
   return {
     name: 'lingui-macros',
@@ -27,7 +30,7 @@ function linguiMacros(linguiConfig) {
   };
 }
 
-/** Vite's configuration for the project in this folder. */
+/** Returns Vite's configuration for the project in the folder `root`. */
 export function viteConfig(root) {
   const configPath = join(root, 'scripts/panel/lingui.config.mjs');
   return {
@@ -42,7 +45,7 @@ export function viteConfig(root) {
       react(),
     ],
     build: {
-      // No inline script and no data: URL, which the Content-Security-Policy would refuse.
+      // The panel's Content-Security-Policy forbids inline scripts, and allows `data:` URLs only for images.
       modulePreload: { polyfill: false },
       assetsInlineLimit: 0,
       manifest: true,

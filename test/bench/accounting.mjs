@@ -1,11 +1,11 @@
-/** The kernel's accounting: CPU time and memory of a gateway with all of its processes and threads, and of a whole core. */
+/** Reads CPU time and memory from `/proc`: of a process with all its descendants, and of a core. */
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** USER_HZ: fixed at 100 in the kernel's interface on every architecture that Node runs on. */
+/** USER_HZ, the unit of CPU times in `/proc`. It is 100 on all architectures that Node supports. */
 const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 
-/** The process and everything below it, the given one first. */
+/** Returns the IDs of a process and all its descendants, that process first. */
 export function processTree(pid) {
   const tree = [pid];
   for (let i = 0; i < tree.length; i++) tree.push(...childrenOf(tree[i]));
@@ -18,37 +18,43 @@ function childrenOf(pid) {
       readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
     );
   } catch {
-    return []; // it ended while we looked
+    return []; // the process has exited
   }
 }
 
-/** User and system time of all threads of the tree, in seconds, from fields 14 and 15 of /proc/<pid>/stat. */
+/**
+ * Returns the user and system CPU time of a process and its descendants, in seconds. Reads fields 14 and 15 of
+ * `/proc/<pid>/stat`. Throws if one of the processes exits meanwhile.
+ */
 export function cpuSeconds(pid) {
   let ticks = 0;
   for (const member of processTree(pid)) {
     const stat = readFileSync(`/proc/${member}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the name in field 2 may hold blanks
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the name in field 2 can contain spaces
     ticks += Number(fields[11]) + Number(fields[12]);
   }
   return ticks / TICKS_PER_SECOND;
 }
 
-/** The same of this process and of its children that have ended: the load is one of them. */
+/** Returns the CPU time of this process and of its exited children, which include the load generator, in seconds. */
 export function ownCpuSeconds() {
   const stat = readFileSync('/proc/self/stat', 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / TICKS_PER_SECOND;
 }
 
-/** Resident memory of the tree in MB (pages shared by master and worker count twice). */
+/**
+ * Returns the resident memory of a process and its descendants, in MB of 10^6 bytes. Pages that several processes share
+ * are counted once for each process.
+ */
 export function residentMegabytes(pid) {
   const pages = processTree(pid).map((member) => Number(readFileSync(`/proc/${member}/statm`, 'utf8').split(' ')[1]));
   return (pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES) / 1e6;
 }
 
 /**
- * Time that a core was not idle, in seconds since boot; the host's stolen time is part of it.
- * @param {number | ''} core `''`: all of them together
+ * Returns the time since boot in which a core was not idle, in seconds. Includes time stolen by the hypervisor.
+ * @param {number | ''} core number of the core; `''` for the sum of all cores
  */
 export function coreBusySeconds(core) {
   const line = readFileSync('/proc/stat', 'utf8')

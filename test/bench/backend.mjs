@@ -1,10 +1,12 @@
-/** One backend for each gateway: an nginx worker that answers every path with the same 1.1 KB of JSON and counts requests. */
+/**
+ * Starts backends: nginx with one worker, which returns the same 1.1 KB of JSON for most paths, and counts requests.
+ */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { freePort, LOAD_CORE, startProgram, temporaryFolder, untilListening } from './processes.mjs';
 import { nginxArgs, NGINX_TEMP_PATHS } from './nginx.mjs';
 
-/** Eight customers, as a list operation answers them: 1.1 KB. */
+/** Response body: a list of eight customers, 1.1 KB. */
 export const BODY = JSON.stringify({
   data: Array.from({ length: 8 }, (_, i) => ({
     id: `cus_${String(i).padStart(16, '0')}`,
@@ -17,7 +19,7 @@ export const BODY = JSON.stringify({
   next_cursor: 'eyJpZCI6ImN1c18wMDAwMDAwMDAwMDAwMDA3In0',
 });
 
-/** Answers what it was sent, so that the checks can see which headers a gateway passes on. */
+/** Members of the response of `/echo`: the request headers that checks.mjs inspects, as the backend received them. */
 const ECHO = ['authorization', 'x-account-id', 'x-api-key-id', 'x-api-scopes', 'x-request-id']
   .map((name) => `"${name}":"$http_${name.replaceAll('-', '_')}"`)
   .join(',');
@@ -43,9 +45,11 @@ http {
 }
 
 /**
- * Starts the backend. `requests()` tells how many it has answered, this question left out.
- * @param {string} name
- * @param {{ modules?: string, http?: string, locations?: string }} more lines of nginx's configuration
+ * Starts a backend on the load's core. `stopAll` stops it.
+ * @param {string} name unique in the run, part of file names
+ * @param {{ modules?: string, http?: string, locations?: string }} more additional lines of nginx's configuration
+ * @returns its program, port and URL; and `requests()`, which resolves to the number of requests so far, without its
+ *   own
  */
 export async function startBackend(name, more = {}) {
   const port = await freePort();

@@ -1,4 +1,4 @@
-/** The certificate of a benchmark's gateways. */
+/** Creates the TLS certificate of a benchmark's gateways. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,8 +6,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { temporaryFolder } from './processes.mjs';
 
 /**
- * Makes one for 127.0.0.1, as most have today: ECDSA on P-256. This program trusts it from now on.
- * @returns {{ cert: string, key: string }} its files
+ * Creates a self-signed certificate for 127.0.0.1 with an ECDSA P-256 key, and makes this process trust it.
+ * @returns {{ cert: string, key: string }} paths of the PEM files
  */
 export function makeCertificate() {
   const files = { cert: path.join(temporaryFolder(), 'bench.crt'), key: path.join(temporaryFolder(), 'bench.key') };

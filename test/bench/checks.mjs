@@ -1,4 +1,4 @@
-/** Before any load: does a gateway do what its row of the table says? Each fault is an error that names the gateway. */
+/** Checks before any load that a gateway does what its row of the table promises. */
 import assert from 'node:assert/strict';
 import { BODY } from './backend.mjs';
 import { newSecret } from './keys.mjs';
@@ -9,18 +9,21 @@ const PARALLEL_REQUESTS = 20;
 const COUNT_ATTEMPTS = 5;
 const POLICIES = ['key-minute', 'account-minute', 'key-month', 'account-month'];
 
-/** Rejects with what is wrong. @param {import('./peers.mjs').Gateway} gateway */
+/**
+ * Checks a gateway. Rejects with an error that names the gateway and the first failed check.
+ * @param {import('./peers.mjs').Gateway} gateway
+ */
 export async function checkGateway(gateway) {
   try {
-    await forwards(gateway);
-    if (gateway.keyed) await asksForAKey(gateway);
-    if (gateway.keyed) await hidesTheKey(gateway);
+    await checkForwarding(gateway);
+    if (gateway.keyed) await checkUnknownKeys(gateway);
+    if (gateway.keyed) await checkBackendHeaders(gateway);
     if (gateway.scoped) assert.equal((await get(gateway, gateway.unscoped)).status, 403, 'a key without the scope');
-    if (gateway.limits) await sendsLimits(gateway);
-    if (gateway.counters) await countsExactly(gateway);
-    if (gateway.limits) await refusesOverTheLimit(gateway);
+    if (gateway.limits) await checkLimitFields(gateway);
+    if (gateway.counters) await checkCounts(gateway);
+    if (gateway.limits) await checkLimitRefusal(gateway);
   } catch (error) {
-    throw new Error(`${gateway.id} does not do its job: ${error.message}`, { cause: error });
+    throw new Error(`${gateway.id} failed a check: ${error.message}`, { cause: error });
   }
 }
 
@@ -29,20 +32,20 @@ async function get(gateway, secret, path = '/api/v1/customers') {
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-async function forwards(gateway) {
+async function checkForwarding(gateway) {
   const { status, text } = await get(gateway, gateway.secrets[0]);
   assert.equal(status, 200, 'a good request');
   assert.equal(text, BODY, 'the body');
 }
 
-async function asksForAKey(gateway) {
+async function checkUnknownKeys(gateway) {
   assert.equal((await get(gateway)).status, 401, 'no key');
   assert.equal((await get(gateway, newSecret())).status, 401, 'a well-formed key that does not exist');
   assert.equal((await get(gateway, 'tg_live_junk')).status, 401, 'junk');
 }
 
-/** The backend's /echo answers the headers that reached it. */
-async function hidesTheKey(gateway) {
+/** Checks the headers that reach the backend, whose `/echo` returns them. */
+async function checkBackendHeaders(gateway) {
   const { text } = await get(gateway, gateway.secrets[0], '/api/v1/echo');
   const received = JSON.parse(text);
   assert.equal(received.authorization, '', 'the key must not reach the backend');
@@ -52,7 +55,7 @@ async function hidesTheKey(gateway) {
   }
 }
 
-async function sendsLimits(gateway) {
+async function checkLimitFields(gateway) {
   const { headers } = await get(gateway, gateway.secrets[0]);
   for (const policy of POLICIES) {
     assert.match(headers.get('ratelimit-policy') ?? '', new RegExp(`"${policy}";q=\\d+;w=\\d+`), 'RateLimit-Policy');
@@ -64,8 +67,8 @@ async function sendsLimits(gateway) {
   assert.ok(headers.get('x-request-id'), 'X-Request-Id');
 }
 
-/** Every window rises by exactly the requests that were answered. Tried again where Redis was too slow meanwhile. */
-async function countsExactly(gateway) {
+/** Checks that each window counts exactly the sent requests. Repeats the check if Redis was too slow during it. */
+async function checkCounts(gateway) {
   for (let attempt = 1; ; attempt++) {
     truncateLog(gateway.program);
     const before = await gateway.counters();
@@ -79,8 +82,11 @@ async function countsExactly(gateway) {
   }
 }
 
-/** A key of three requests a minute; tried again where a fixed minute ended in between. */
-async function refusesOverTheLimit(gateway) {
+/**
+ * Checks the 429 of a key with a limit of three requests per minute. Sends up to seven requests, because a fixed minute
+ * can end between them.
+ */
+async function checkLimitRefusal(gateway) {
   let refused;
   for (let i = 0; i < 7 && refused?.status !== 429; i++) refused = await get(gateway, gateway.tiny);
   assert.equal(refused.status, 429, 'the request over the limit');

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: Trailgate and its peers in turn, side by side on this machine, as a table of CPU time per request.
- * docs/benchmarks.md says how it measures. Prints no table when any answer of any round was wrong.
+ * `npm run bench`: measures the CPU time per request of Trailgate and its peers, in turn on this machine. Prints a
+ * table, or an error if any response was wrong. docs/benchmarks.md describes the method.
  */
 import { startBackend } from './backend.mjs';
 import { checkGateway } from './checks.mjs';
@@ -8,7 +8,7 @@ import { installPeers } from './install.mjs';
 import { makePeerKeys } from './keys.mjs';
 import { runLoad } from './load.mjs';
 import { commit, machineFacts } from './machine.mjs';
-import { countedRound } from './measure.mjs';
+import { measureRoundWithRetries } from './measure.mjs';
 import { PEERS } from './peers.mjs';
 import { caption, summarize, table, warnings, writeResult } from './report.mjs';
 import { TRAILGATES } from './trailgate.mjs';
@@ -27,10 +27,13 @@ export const options = {
 
 const chosenOf = ({ only }) => ALL.filter(({ id }) => only === undefined || only.includes(id));
 
-/** Whether one of the chosen gateways is the built program. */
+/** Reports whether the options select a gateway that runs the built program. */
 export const measuresProgram = (given) => chosenOf(given).some((gateway) => TRAILGATES.includes(gateway));
 
-/** Measures the gateways in turn. @returns their table; undefined with --check */
+/**
+ * Starts, checks and measures the selected gateways, and writes the result file.
+ * @returns the table as Markdown; undefined with --check
+ */
 export async function measure({ only, rounds, seconds, connections, check }) {
   const chosen = chosenOf({ only });
   installPeers();
@@ -57,13 +60,13 @@ export async function measure({ only, rounds, seconds, connections, check }) {
   return [caption(result), table(result.gateways), ...notes].join('\n\n');
 }
 
-/** Every round begins with another gateway, so that none has the better place. */
+/** Measures all rounds. Each round starts with a different gateway, so that the order favors none. */
 async function measureRounds(gateways, settings) {
   for (let round = 0; round < settings.rounds; round++) {
     for (let turn = 0; turn < gateways.length; turn++) {
       const gateway = gateways[(turn + round) % gateways.length];
       try {
-        gateway.rounds.push(await countedRound(gateway, settings, gateway.id));
+        gateway.rounds.push(await measureRoundWithRetries(gateway, settings, gateway.id));
       } catch (error) {
         throw new Error(`${gateway.id}, round ${round + 1}: ${error.message}. No table.`, { cause: error });
       }

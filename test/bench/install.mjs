@@ -1,4 +1,4 @@
-/** Finds what the benchmark needs, and installs what is missing: Debian packages where it may, the Node peers in their folder. */
+/** Installs missing Debian packages and the Node peers, and builds Trailgate. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -10,7 +10,7 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 
 const onPath = (command) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0;
 
-/** Debian package → is it there? */
+/** Debian packages that the benchmarks need. Each function reports whether the package is installed. */
 const PACKAGES = {
   wrk: () => onPath('wrk'),
   'nghttp2-client': () => onPath('h2load'),
@@ -23,7 +23,10 @@ const PACKAGES = {
   'util-linux': () => onPath('taskset'),
 };
 
-/** Throws one line that a person can act on where something is missing and cannot be installed. */
+/**
+ * Installs missing Debian packages with apt-get, as root only. Throws a one-line error if the machine is unsuitable, or
+ * if packages are missing and cannot be installed.
+ */
 export function installTools() {
   if (process.platform !== 'linux') throw new Error('The benchmark reads /proc and pins cores: it needs Linux.');
   if (cpus().length < 2)
@@ -34,18 +37,18 @@ export function installTools() {
   if (process.getuid() !== 0 || !onPath('apt-get'))
     throw new Error(`Missing: ${missing.join(', ')}. Run: sudo ${command}`);
   console.error(`Installing ${missing.join(', ')} …`);
-  // RUNLEVEL=1 keeps the packages from starting their services
+  // RUNLEVEL=1 prevents the packages from starting their services.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   execFileSync('sh', ['-c', `apt-get update -qq && ${command}`], { stdio: ['ignore', 'ignore', 'inherit'], env });
-  const still = missingPackages();
-  if (still.length > 0) throw new Error(`Still missing after apt-get: ${still.join(', ')}.`);
+  const stillMissing = missingPackages();
+  if (stillMissing.length > 0) throw new Error(`Still missing after apt-get: ${stillMissing.join(', ')}.`);
 }
 
 function missingPackages() {
-  return Object.entries(PACKAGES).flatMap(([name, isThere]) => (isThere() ? [] : [name]));
+  return Object.entries(PACKAGES).flatMap(([name, isInstalled]) => (isInstalled() ? [] : [name]));
 }
 
-/** `npm ci` in the peers' own folder, on first use and after a change of their lock file. */
+/** Runs `npm ci` in the folder of the Node peers, on first use and after each change of their lock file. */
 export function installPeers() {
   const installed = path.join(PEERS, 'node_modules/.package-lock.json');
   const lock = path.join(PEERS, 'package-lock.json');
@@ -57,7 +60,7 @@ export function installPeers() {
   });
 }
 
-/** Compiles Trailgate, so that what is measured is what stands in the tree. */
+/** Builds Trailgate from the working tree. */
 export function buildTrailgate() {
   execFileSync('npm', ['run', '-s', 'build'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
 }

@@ -1,4 +1,4 @@
-/** The API keys of a run: 1,000 keys of 100 accounts, in the product's own format, and the limits of their plans. */
+/** Creates the API keys of a run: 1,000 keys of 100 accounts in Trailgate's format, and the limits of their plans. */
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,17 +9,17 @@ export const ACCOUNTS = 100;
 export const KEYS_PER_ACCOUNT = 10;
 export const SCOPE = 'customers:read';
 
-/** Far above the load, so that every window is counted and none refuses. */
+/** Limits far above the load, so that each window is counted but never refuses. */
 export const BENCH_LIMITS = {
   key: { minute: 10_000_000, month: 1_000_000_000 },
   account: { minute: 100_000_000, month: 10_000_000_000 },
 };
-/** Of the one key that shows that a gateway refuses. */
+/** Limits of the key that checks whether a gateway refuses requests above the limit. */
 export const TINY_LIMITS = { ...BENCH_LIMITS, key: { minute: 3, month: 1_000_000_000 } };
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A well-formed secret: `tg_live_`, 30 random base62 characters and six for their CRC-32. */
+/** Returns a well-formed secret: `tg_live_`, 30 random base62 characters, and their CRC-32 as six characters. */
 export function newSecret() {
   const random = Array.from(randomBytes(30), (byte) => BASE62[byte % 62]).join('');
   let checksum = '';
@@ -29,9 +29,12 @@ export function newSecret() {
 }
 
 /**
- * Keys for the peers, which have no admin API: secrets for the load, and a table (hash, account, key id, scopes, the
- * four limits; tabs between) for the gateway.
- * @returns {{ secrets: string[], secretsFile: string, tableFile: string, unscoped: string, tiny: string }}
+ * Creates keys for the peers, which have no admin API.
+ * @returns {{ secrets: string[], secretsFile: string, tableFile: string, unscoped: string, tiny: string }} keys
+ *   - `secretsFile`: file with the secrets of the load
+ *   - `tableFile`: tab-separated file for the gateway, with hash, account, key ID, scopes and four limits of each key
+ *   - `unscoped`: secret of a key without the scope
+ *   - `tiny`: secret of a key with `TINY_LIMITS`
  */
 export function makePeerKeys() {
   const rows = [];
@@ -50,7 +53,7 @@ export function makePeerKeys() {
   return { secrets, secretsFile: writeSecrets('peer-keys.txt', secrets), tableFile, unscoped, tiny };
 }
 
-/** Writes the secrets that the load sends, one a line. */
+/** Writes secrets for the load to a file, one per line. Returns its path. */
 export function writeSecrets(name, secrets) {
   const file = path.join(temporaryFolder(), name);
   writeFileSync(file, secrets.join('\n'));

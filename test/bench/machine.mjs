@@ -1,11 +1,11 @@
-/** What the figures were made on: machine, versions, commit. */
+/** Describes the environment of a measurement: machine, versions and commit. */
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import path from 'node:path';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** Facts for the result file and the head of the table. Call it before the load: it reads the load average. */
+/** Returns facts for the result file and the caption. Call it before the load, because it reads the load average. */
 export function machineFacts() {
   return {
     cpu: cpus()[0].model.trim(),
@@ -28,7 +28,10 @@ function version(command) {
   return /\d+\.\d+(\.\d+)?/.exec(text)?.[0] ?? 'unknown';
 }
 
-/** The short commit, with `-dirty` when the product's source differs from it; `unknown` outside git. */
+/**
+ * Returns the short commit hash. Adds `-dirty` if `src/` or `package-lock.json` has uncommitted changes. Returns
+ * `unknown` if git fails.
+ */
 export function commit() {
   const git = (...args) =>
     execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

@@ -1,4 +1,7 @@
-/** One round of one gateway: verified load first, then a measured interval, and what the kernel and Redis say of it. */
+/**
+ * Measures one round of one gateway. First runs an interval in which all responses are checked. Then runs the measured
+ * interval, and reads the accounting of the kernel and Redis before and after it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { coreBusySeconds, cpuSeconds, ownCpuSeconds, residentMegabytes } from './accounting.mjs';
 import { countInstructions } from './instructions.mjs';
@@ -7,47 +10,49 @@ import { GATEWAY_CORE, truncateLog } from './processes.mjs';
 import { redisCounters, redisDifference } from './redis.mjs';
 
 const VERIFY_SECONDS = 1;
-/** Very many connections take longer to be opened and to have had their turn. */
+/** Connections per second of the checked interval. It is longer with many connections, so that each has requests. */
 const CONNECTIONS_PER_SECOND = 1_000;
 const ROUND_ATTEMPTS = 5;
 /**
- * Requests that were cut off at the end of an interval still reach the backend: the counts must stand still this long. The gateway writes its
- * log within 100 ms.
+ * Time for which the backend's count must not change after an interval, because interrupted requests may still arrive.
+ * Trailgate writes its log lines after at most 100 ms, so the log is complete, too.
  */
 const SETTLE_MS = 150;
 const SETTLE_ATTEMPTS = 50;
 const MONTH_WINDOWS = 'the month windows';
 
 /**
- * A round in which the gateway went on without Redis shows another, cheaper job: it is done again.
+ * Measures a round. Repeats it if the gateway has continued without Redis, because counting locally is cheaper. Rejects
+ * after five such rounds, or if a response was wrong.
  * @param {import('./peers.mjs').Gateway} gateway
- * @param {{ seconds: number, connections: number, request?: import('./load.mjs').LoadRequest, core?: string, keepLost?: boolean }} settings
- *   `keepLost`: such a round will do
- * @param {string} name what a person reads about it meanwhile
- * @returns {Promise<object>} the figures of {@link measureRound}
+ * @param {{ seconds: number, connections: number, request?: import('./load.mjs').LoadRequest, core?: string,
+ *   keepLost?: boolean }} settings `keepLost`: keeps a round without Redis
+ * @param {string} name name of the round in progress messages
+ * @returns {Promise<object>} the figures of {@link measureRound}; `lostRedis` is 0 or 1
  */
-export async function countedRound(gateway, { keepLost = false, ...settings }, name) {
+export async function measureRoundWithRetries(gateway, { keepLost = false, ...settings }, name) {
   for (let attempt = 0; attempt < ROUND_ATTEMPTS; attempt++) {
     const { lostRedis, ...figures } = await measureRound(gateway, settings);
-    const said = `${name}: ${figures.cpuMicroseconds.toFixed(1)} µs of CPU per request`;
-    const next = keepLost ? 'counted by itself' : 'again';
-    console.error(lostRedis ? `${said}, but Redis was too slow for it meanwhile: ${next}` : said);
+    const summary = `${name}: ${figures.cpuMicroseconds.toFixed(1)} µs of CPU per request`;
+    const consequence = keepLost ? 'it counted without Redis' : 'repeating the round';
+    console.error(lostRedis ? `${summary}, but Redis was too slow: ${consequence}` : summary);
     if (!lostRedis || keepLost) return { ...figures, lostRedis: Number(lostRedis) };
   }
-  throw new Error('Redis was too slow every time; is the machine busy with something else?');
+  throw new Error('Redis was too slow in every attempt. Check whether other work uses the machine.');
 }
 
 /**
- * @returns {Promise<object>} one row of figures; times of answers in ms, CPU time in µs for each request
+ * Measures a round. Rejects if a response was wrong, or if the counts do not match the responses.
+ * @returns {Promise<object>} the figures of the round: latencies in ms, CPU time in µs per request, memory in MB
  */
 export async function measureRound(gateway, settings) {
-  await verifiedInterval(gateway, settings);
-  const { load, before, after, instructions } = await interval(gateway, settings);
+  await measureVerifiedInterval(gateway, settings);
+  const { load, before, after, instructions } = await measureInterval(gateway, settings);
   const redis = before.redis && redisDifference(before.redis, after.redis);
   const { requests, p50, p99, max } = load;
   const cpu = after.cpu - before.cpu;
   const everything = after.everything - before.everything;
-  // Where the load may use the gateway's core, foreign is what none of the programs of the run has used.
+  // CPU time of other work. If the load may use the gateway's core, the programs of the run do not count.
   const foreign =
     settings.core === undefined ? after.core - before.core - cpu : after.machine - before.machine - everything;
   return {
@@ -68,44 +73,47 @@ export async function measureRound(gateway, settings) {
   };
 }
 
-/** A second, or few, in which every answer is looked at. */
-export async function verifiedInterval(gateway, settings) {
+/** Runs an interval of a few seconds in which every response is checked. Waits first until Redis is in use again. */
+export async function measureVerifiedInterval(gateway, settings) {
   await gateway.redisIsBack?.();
   truncateLog(gateway.program);
   const seconds = Math.max(VERIFY_SECONDS, Math.ceil(settings.connections / CONNECTIONS_PER_SECOND));
-  return interval(gateway, { ...settings, seconds, verify: true });
+  return measureInterval(gateway, { ...settings, seconds, verify: true });
 }
 
-/** Load between two readings of the kernel's accounting; what was answered is held against what others counted. */
-export async function interval(gateway, settings) {
-  const countersBefore = await counters(gateway);
+/**
+ * Runs load, and reads the accounting before and after it. Rejects if the counts of the backend or of the month windows
+ * do not match the number of responses.
+ */
+export async function measureInterval(gateway, settings) {
+  const countersBefore = await readCounts(gateway);
   const counted = await countInstructions(gateway.program.pid);
-  const before = await accounting(gateway);
+  const before = await readAccounting(gateway);
   const load = await runLoad(gateway, settings);
-  const after = await accounting(gateway);
+  const after = await readAccounting(gateway);
   const instructions = await counted();
   const { status = 200, streams = 1 } = settings.request ?? {};
   const forwarded = status < 400 ? load.requests : load.requests - load.refused;
-  await holdAgainst(gateway, countersBefore, forwarded, 2 * settings.connections * streams);
+  await checkCounts(gateway, countersBefore, forwarded, 2 * settings.connections * streams);
   return { load, before, after, instructions };
 }
 
 /**
- * Nothing may have been counted less often than it was answered, and no more than what was cut off more often: one request
- * a connection, and as many of the interval before, because undici keeps requests of clients that have gone for up to a
- * second. What a gateway counted apart while Redis was too slow for it is not asked for: that round is done again.
+ * Checks that every count has grown by at least the number of forwarded requests. It may exceed them by
+ * `maxInterrupted` requests, which were interrupted at the end of this interval or the previous one. Does not check the
+ * month windows if the gateway has continued without Redis, because it counts these requests in Redis later.
  */
-async function holdAgainst(gateway, countersBefore, forwarded, mostCutOff) {
-  for (const [name, count] of Object.entries(await counters(gateway))) {
+async function checkCounts(gateway, countersBefore, forwarded, maxInterrupted) {
+  for (const [name, count] of Object.entries(await readCounts(gateway))) {
     const difference = count - countersBefore[name];
     if (name === MONTH_WINDOWS && gateway.lostRedis?.()) continue;
-    if (difference < forwarded || difference > forwarded + mostCutOff) {
-      throw new Error(`${forwarded} requests were answered by the backend, but ${name} counted ${difference}`);
+    if (difference < forwarded || difference > forwarded + maxInterrupted) {
+      throw new Error(`the backend answered ${forwarded} requests, but ${name} counted ${difference}`);
     }
   }
 }
 
-async function accounting({ redis, backend, program: { pid } }) {
+async function readAccounting({ redis, backend, program: { pid } }) {
   const cpu = cpuSeconds(pid);
   return {
     redis: redis && (await redisCounters(redis)),
@@ -117,8 +125,10 @@ async function accounting({ redis, backend, program: { pid } }) {
   };
 }
 
-/** What the backend has counted, once that stands still, and, where a gateway has them, its month windows. */
-async function counters(gateway) {
+/**
+ * Returns the count of the backend, when it no longer changes, and the total of the gateway's month windows, if any.
+ */
+async function readCounts(gateway) {
   let last = await gateway.backend.requests();
   for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt++) {
     await sleep(SETTLE_MS);
@@ -128,5 +138,5 @@ async function counters(gateway) {
     }
     last = now;
   }
-  throw new Error('requests still reach the backend although the load has ended');
+  throw new Error('the backend still receives requests after the end of the load');
 }

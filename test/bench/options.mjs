@@ -1,17 +1,17 @@
-/** Options of benchmarks as rows: what they take, what they mean, and their bounds. */
+/** Parses the command-line options of benchmarks, and prints their help. */
 import { parseArgs } from 'node:util';
 
 /**
  * @typedef {object} Option
- * @property {string} about meaning, for the help
- * @property {string} [takes] name of its value; without it the option is true or false
- * @property {number | { normal: number, quick: number }} [normal] its number where none is given; `quick` counts with --quick
- * @property {number} [least] smallest number (1)
- * @property {number} [most] largest number
- * @property {readonly string[]} [among] values, one or more with commas between them
+ * @property {string} about description in the help
+ * @property {string} [takes] placeholder of the value in the help; without it the option is a boolean
+ * @property {number | { normal: number, quick: number }} [normal] default number; `quick` is the default with --quick
+ * @property {number} [least] minimum (1)
+ * @property {number} [most] maximum; set for all numbers
+ * @property {readonly string[]} [among] allowed values; the user gives a comma-separated list
  */
 
-/** Options of every benchmark. */
+/** Options that every benchmark has. */
 const COMMON = {
   'no-build': { about: 'measure dist/ as it stands' },
   'write-docs': { about: 'put the result into docs/benchmarks.md' },
@@ -19,11 +19,11 @@ const COMMON = {
 };
 
 /**
- * Reads the options of a benchmark.
+ * Parses the options of a benchmark.
  * @param {Record<string, Option>} rows
  * @param {string[]} args
- * @returns {Record<string, any>} values by name: numbers within their bounds, lists where values are `among` some
- * @throws one line for the first that is wrong
+ * @returns {Record<string, any>} values by name: numbers, booleans, strings, or arrays for options with `among`
+ * @throws a one-line error for the first invalid option
  */
 export function readOptions(rows, args) {
   const all = { ...rows, ...COMMON };
@@ -41,18 +41,21 @@ function valueOf(name, { normal, least = 1, most, among }, values) {
   if (among !== undefined) {
     const wanted = given?.split(',');
     const unknown = wanted?.filter((each) => !among.includes(each)) ?? [];
-    if (unknown.length > 0) throw new Error(`--${name}: no ${unknown.join(', ')}; ${among.join(', ')}`);
+    if (unknown.length > 0) throw new Error(`--${name}: unknown ${unknown.join(', ')}; use ${among.join(', ')}`);
     return wanted;
   }
   if (most === undefined) return given;
   const value = Number(given ?? (values.quick ? normal.quick : (normal.normal ?? normal)));
   if (!Number.isInteger(value) || value < least || value > most) {
-    throw new Error(`--${name} must be from ${least} to ${most}`);
+    throw new Error(`--${name} must be an integer from ${least} to ${most}`);
   }
   return value;
 }
 
-/** Returns the help of a benchmark. @param {string} [note] last paragraph */
+/**
+ * Returns the help text of a benchmark.
+ * @param {string} [note] last paragraph
+ */
 export function helpOf(command, rows, note) {
   const lines = Object.entries({ ...rows, ...COMMON }).map(([name, { takes, about, normal, among }]) => {
     const usual = normal === undefined ? '' : ` (${normal.normal ?? normal})`;

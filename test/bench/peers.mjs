@@ -1,4 +1,4 @@
-/** The gateways that Trailgate is measured against: what each does, and how it starts. */
+/** Defines and starts the peers: the gateways with which Trailgate is compared. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { nginxArgs, nginxModulesPath, NGINX_TEMP_PATHS } from './nginx.mjs';
@@ -8,10 +8,15 @@ import { startRedis, sumOfCounters } from './redis.mjs';
 const FOLDER = path.join(import.meta.dirname, 'peers');
 
 /**
- * What the bench knows of a gateway. `keyed`: refuses without a known key; `scoped`: refuses a key without the scope;
- * `limits`: counts four windows, sends their fields and refuses over them; `counters` reads what it has counted for the
- * first key of the load, `monthTotal` what all accounts of the load have used this month;
- * `lostRedis` whether it went on without Redis since its log was last emptied.
+ * Gateway is a running gateway.
+ *
+ * - `keyed`: refuses requests without a known key
+ * - `scoped`: refuses keys without the scope
+ * - `limits`: counts four windows, sends RateLimit fields, and refuses requests above the limits
+ * - `counters`: reads the four counts of the first key of the load
+ * - `monthTotal`: reads the sum of the month counts of all accounts of the load
+ * - `lostRedis`: reports whether the gateway has continued without Redis since its log was truncated
+ *
  * @typedef {{ id: string, title: string, keyed: boolean, scoped: boolean, limits: boolean, program: { pid: number },
  *   url: string, secrets: string[], secretsFile: string, unscoped?: string, tiny?: string, redis?: object,
  *   counters?: () => Promise<number[]>, monthTotal?: () => Promise<number>,
@@ -20,7 +25,10 @@ const FOLDER = path.join(import.meta.dirname, 'peers');
 
 const NOTHING = { keyed: false, scoped: false, limits: false };
 
-/** In the order of the table. Each `start` takes `{ backend, keys }` and resolves to a {@link Gateway}. */
+/**
+ * The peers, in the order in which they start. `start` takes `{ backend, keys }` and resolves to the fields of a
+ * {@link Gateway} that the row lacks.
+ */
 export const PEERS = [
   { id: 'nginx', title: 'nginx, plain `proxy_pass`', ...NOTHING, start: startNginx },
   { id: 'haproxy', title: 'HAProxy, plain', ...NOTHING, start: startHaproxy },
@@ -72,8 +80,9 @@ function startHaproxy({ backend, keys }) {
 }
 
 /**
- * @param {object} context `tls`: also listens with this certificate, HTTP/2 beside HTTP/1.1, at `tlsUrl`
- * @param {string} client the Lua file that asks Redis
+ * Starts nginx with the Lua gateway, and a Redis for it. `stopAll` stops both.
+ * @param {object} context `tls`: certificate of a second listener for HTTP/1.1 and HTTP/2, at `tlsUrl`
+ * @param {string} client name of the Lua module that calls Redis
  */
 export async function startNginxLua({ backend, keys, tls }, client) {
   const redis = await startRedis(client);
@@ -102,13 +111,13 @@ export async function startNginxLua({ backend, keys, tls }, client) {
   };
 }
 
-/** The same protocols and ciphers as Node's, and sessions that go on. */
+/** Returns a TLS listener with session resumption. It supports the TLS versions that Node supports by default. */
 function tlsListener(port, { cert, key }) {
   return `listen 127.0.0.1:${port} ssl http2 backlog=4096; ssl_certificate ${cert}; ssl_certificate_key ${key};
     ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:tls:10m; http2_max_requests 1000000000; client_max_body_size 2m; client_body_buffer_size 128k;`;
 }
 
-/** Fills in a configuration file of the peers' folder and starts the program on it. */
+/** Fills in the placeholders of a configuration template in the peers' folder, and starts the program with it. */
 async function startConfigured(template, command, values, keys, name = template) {
   const port = await freePort();
   const all = {
@@ -131,7 +140,7 @@ async function startConfigured(template, command, values, keys, name = template)
   return { ...keys, program, url: `http://127.0.0.1:${port}` };
 }
 
-/** A peer that is one file for Node; with `redis` it gets one of its own. */
+/** Returns the `start` function of a peer that is a Node program. `redis`: also starts a Redis for it. */
 function nodePeer(file, { redis: needsRedis = false } = {}) {
   return async ({ backend, keys }) => {
     const redis = needsRedis ? await startRedis(file) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Starts the servers of a benchmark, each pinned to one core, and stops every one of them by its id: at the end, on a
- * failure and on Ctrl-C. Also keeps the temporary folder that they all write to.
+ * Starts the programs of a benchmark, pinned to cores. Stops each by its process ID at the end, after an error and on
+ * Ctrl-C. Manages the temporary folder of the run.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs';
@@ -10,9 +10,9 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processTree } from './accounting.mjs';
 
-/** The gateway under test has this core to itself. */
+/** Core that only the measured gateway uses. */
 export const GATEWAY_CORE = 0;
-/** Backend, load, Redis and this program share this one. */
+/** Core that backend, load, Redis and this program share. */
 export const LOAD_CORE = 1;
 
 const START_TIMEOUT_MS = 15_000;
@@ -21,13 +21,13 @@ const STOP_TIMEOUT_MS = 8_000;
 const running = new Set();
 let folder;
 
-/** The temporary folder of this run; removed at the end. */
+/** Returns the temporary folder of the run. `stopAll` removes it. */
 export function temporaryFolder() {
   folder ??= mkdtempSync(path.join(tmpdir(), 'trailgate-bench-'));
   return folder;
 }
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. */
+/** Resolves to a TCP port of 127.0.0.1 that was free. Another program can take it before it is used. */
 export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -40,8 +40,10 @@ export function freePort() {
 }
 
 /**
- * Starts a program on one core. Its output goes to a file, which the error names when it ends too early.
- * @param {{ name: string, command: string, args: string[], core: number | string, env?: NodeJS.ProcessEnv, cwd?: string }} program
+ * Starts a program, pinned to a core. Standard output and standard error are appended to the file `log` of the result.
+ * `stopProgram` or `stopAll` stops it.
+ * @param {{ name: string, command: string, args: string[], core: number | string, env?: NodeJS.ProcessEnv,
+ *   cwd?: string }} program `core`: cores as taskset accepts them
  */
 export function startProgram({ name, command, args, core, env = {}, cwd }) {
   const log = path.join(temporaryFolder(), `${name}.log`);
@@ -62,7 +64,10 @@ export function startProgram({ name, command, args, core, env = {}, cwd }) {
   return program;
 }
 
-/** Moves a running program, with all its processes and threads, to other cores. @param {string} cores as taskset takes them */
+/**
+ * Moves all processes and threads of a running program to other cores.
+ * @param {string} cores cores as taskset accepts them
+ */
 export function pin(program, cores) {
   for (const pid of processTree(program.pid)) {
     execFileSync('taskset', ['-a', '-p', '-c', cores, String(pid)], { stdio: 'ignore' });
@@ -70,16 +75,20 @@ export function pin(program, cores) {
 }
 
 /**
- * Lets a running program, with all its processes and threads, go before all that has an ordinary priority on its core.
- * @returns {boolean} false where only root may
+ * Gives all processes and threads of a running program a real-time priority (SCHED_FIFO), so that they run before
+ * ordinary ones on their core.
+ * @returns {boolean} false if chrt failed, for example without root
  */
-export function goFirst(program) {
+export function setRealTimePriority(program) {
   return processTree(program.pid).every(
     (pid) => spawnSync('chrt', ['--all-tasks', '--fifo', '--pid', '1', String(pid)], { stdio: 'ignore' }).status === 0,
   );
 }
 
-/** Resolves when `test()` gives a value other than undefined and false; rejects when the program ends or 15 s pass. */
+/**
+ * Calls `test` until it returns or resolves to a value other than undefined and false, and resolves to that value.
+ * Rejects with the program's last output if the program exits, or after 15 s.
+ */
 export async function untilReady(program, test) {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (performance.now() < deadline) {
@@ -90,10 +99,10 @@ export async function untilReady(program, test) {
     await sleep(20);
   }
   const output = readFileSync(program.log, 'utf8').slice(-2_000);
-  throw new Error(`${program.name} ${program.ended ? 'ended' : 'was not ready in time'}. Its last output:\n${output}`);
+  throw new Error(`${program.name} ${program.ended ? 'exited' : 'was not ready in time'}. Its last output:\n${output}`);
 }
 
-/** Resolves when something accepts connections on the port. */
+/** Resolves when the port accepts connections. Rejects like `untilReady`. */
 export function untilListening(program, port) {
   return untilReady(program, () => accepts(port));
 }
@@ -106,12 +115,12 @@ function accepts(port) {
   });
 }
 
-/** Empties a program's log, so that a run with request logging does not fill the disk. */
+/** Truncates a program's log, so that request logs do not fill the disk. */
 export function truncateLog(program) {
   truncateSync(program.log);
 }
 
-/** Ends one program and the processes that it started; kills what is still there after 8 s. */
+/** Stops a program with SIGTERM. Kills it and its descendants if it has not exited after 8 s. */
 export async function stopProgram(program) {
   if (program.ended || program.pid === undefined) return;
   const tree = processTree(program.pid);
@@ -121,7 +130,7 @@ export async function stopProgram(program) {
   if (!program.ended) killTree(tree);
 }
 
-/** Ends everything and removes the temporary folder. */
+/** Stops all running programs and removes the temporary folder. */
 export async function stopAll() {
   await Promise.all([...running].map(stopProgram));
   removeFolder();
@@ -132,7 +141,7 @@ function killTree(pids) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // it has ended by itself
+      // The process has already exited.
     }
   }
 }
@@ -142,7 +151,7 @@ function removeFolder() {
   folder = undefined;
 }
 
-/** Makes Ctrl-C, SIGTERM and a crash of this program leave nothing behind. */
+/** Stops all programs and removes the temporary folder on SIGINT, SIGTERM, SIGHUP and every exit of this process. */
 export function cleanUpOnExit() {
   for (const [signal, code] of [
     ['SIGINT', 130],

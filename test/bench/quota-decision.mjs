@@ -1,6 +1,7 @@
 /**
- * `npm run bench:quotas`: what one quota decision costs, in this process and in Redis, in time, calls and memory, with few and with
- * very many keys. With `DATABASE_URL`, also a flush to that PostgreSQL, which must be empty. Measures dist/ through the same entry as the gateway (`Limiter.decide`) and prints one table.
+ * `npm run bench:quotas`: measures the cost of a quota decision, with counters in this process and in Redis: time,
+ * calls and memory, with few and many keys. Also measures flushes of usage to SQLite, and to the PostgreSQL at
+ * `DATABASE_URL`, which must be empty. Calls the same code of `dist/` as the gateway. Prints one table.
  */
 import { commit, machineFacts } from './machine.mjs';
 import { measureFlush } from './quota-flush.mjs';
@@ -12,14 +13,14 @@ import { figuresTable } from './report.mjs';
 export const options = {
   accounts: {
     takes: 'N',
-    about: 'accounts in Redis where they are many',
+    about: 'accounts in Redis, in the row with many accounts',
     normal: 1_000_000,
     least: 10_000,
     most: 5_000_000,
   },
   keys: {
     takes: 'N',
-    about: 'keys in the process where they are many',
+    about: 'keys in the process, in the row with many keys',
     normal: 100_000,
     least: 2_000,
     most: 1_000_000,
@@ -30,7 +31,10 @@ function caption({ cpu, cores, memoryGigabytes, kernel, versions }) {
   return `Commit ${commit()}; ${cpu}, ${cores} cores, ${memoryGigabytes} GB, Linux ${kernel}; Node ${versions.node}, Redis ${versions.redis}.`;
 }
 
-/** Measures decisions in the process and in Redis. @returns their table */
+/**
+ * Measures decisions in the process and in Redis, and flushes.
+ * @returns the table as Markdown
+ */
 export async function measure({ keys, accounts }) {
   const head = caption(machineFacts());
   const rows = [
@@ -38,6 +42,6 @@ export async function measure({ keys, accounts }) {
     ...(await measureFlush(process.env.DATABASE_URL)),
     ...(await measureRedis(accounts)),
   ];
-  const warning = `\n\n> ${late.decisions} decisions were late and asked again: other work was in the way; do not trust the times.`;
+  const warning = `\n\n> ${late.decisions} decisions were late and repeated, because other work used the machine. Do not trust the times.`;
   return `${head}\n\n${figuresTable(rows)}${late.decisions === 0 ? '' : warning}`;
 }

@@ -1,6 +1,7 @@
 /**
- * What a flush of usage and month counts costs: CPU time of the thread that SQLite lives in and of the main thread, for 1,000 keys of
- * 100 accounts that have all been used since the last one, some of their requests still in flight.
+ * Measures the cost of a flush of usage and month counts. All 1,000 keys of 100 accounts have been used since the
+ * previous flush, and some requests are still in flight. For SQLite, measures the CPU time of its thread and of the
+ * main thread.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,15 +11,15 @@ import { temporaryFolder } from './processes.mjs';
 const ACCOUNTS = 100;
 const KEYS_EACH = 10;
 const REQUESTS_OF_A_KEY = 50;
-/** Requests that have not ended when the flush comes. */
+/** Approximate number of requests that are in flight during a flush. */
 const IN_FLIGHT = 64;
 const FLUSHES = 60;
-/** What is compiled on the way has been by then. */
+/** Number of flushes until the just-in-time compiler has compiled the code. */
 const WARM_UP_FLUSHES = 10;
 
 /**
  * Measures flushes.
- * @param databaseUrl a PostgreSQL to measure as well; undefined: SQLite only
+ * @param databaseUrl PostgreSQL to measure in addition to SQLite, or undefined
  * @returns rows of the table
  */
 export async function measureFlush(databaseUrl) {
@@ -27,7 +28,7 @@ export async function measureFlush(databaseUrl) {
   return databaseUrl === undefined ? rows : [...rows, await measurePostgres(databaseUrl)];
 }
 
-/** Time of a whole flush. PostgreSQL runs on this machine, so its work is part of it. */
+/** Measures the elapsed time of a flush to PostgreSQL, which includes the time that PostgreSQL needs. */
 async function measurePostgres(databaseUrl) {
   const { database, parts } = await openParts(temporaryFolder(), databaseUrl);
   const pieces = quotaPieces(parts);
@@ -35,16 +36,16 @@ async function measurePostgres(databaseUrl) {
   const times = [];
   let open = [];
   for (let flush = 0; flush < WARM_UP_FLUSHES + FLUSHES; flush++) {
-    open = use(pieces, subjects, open);
+    open = recordRequests(pieces, subjects, open);
     const startedMs = performance.now();
     await pieces.flush.flush();
     if (flush >= WARM_UP_FLUSHES) times.push((performance.now() - startedMs) * 1_000);
   }
   await database.close();
-  return { what: `${whatOf(subjects)}: PostgreSQL, whole, lowest (median)`, figure: milliseconds(times) };
+  return { what: `${titleOf(subjects)}: PostgreSQL, whole, lowest (median)`, figure: milliseconds(times) };
 }
 
-const whatOf = (subjects) => `flush of ${subjects.length.toLocaleString('en')} keys of ${ACCOUNTS} accounts`;
+const titleOf = (subjects) => `flush of ${subjects.length.toLocaleString('en')} keys of ${ACCOUNTS} accounts`;
 
 async function measureSqlite() {
   const { database, parts } = await openParts(temporaryFolder());
@@ -55,7 +56,7 @@ async function measureSqlite() {
   const onWorker = [];
   let open = [];
   for (let flush = 0; flush < WARM_UP_FLUSHES + FLUSHES; flush++) {
-    open = use(pieces, subjects, open);
+    open = recordRequests(pieces, subjects, open);
     const workerBefore = cpuMicroseconds(worker);
     const mainBefore = process.threadCpuUsage();
     await pieces.flush.flush();
@@ -66,15 +67,19 @@ async function measureSqlite() {
   }
   await checkWritten(database, (WARM_UP_FLUSHES + FLUSHES) * REQUESTS_OF_A_KEY * subjects.length);
   await database.close();
-  const what = whatOf(subjects);
+  const what = titleOf(subjects);
   return [
     { what: `${what}: SQLite's thread, lowest (median)`, figure: milliseconds(onWorker) },
     { what: `${what}: main thread, lowest (median)`, figure: milliseconds(onMain) },
   ];
 }
 
-/** What the request path notes. @param open requests of the last turn, which end now. @returns those that have not ended. */
-function use({ ledger, recorder, operation, clock }, subjects, open) {
+/**
+ * Records requests of all keys as the request path does.
+ * @param open requests that were left in flight before; they end now
+ * @returns the requests that remain in flight
+ */
+function recordRequests({ ledger, recorder, operation, clock }, subjects, open) {
   for (const request of open) recorder.recordEnd(request, 0);
   const left = [];
   for (const [index, subject] of subjects.entries()) {

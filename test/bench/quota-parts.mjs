@@ -1,4 +1,4 @@
-/** What both halves of the quota benchmark need: subjects, a database, figures. */
+/** Shared parts of the quota benchmarks: the modules of `dist/`, subjects, a database and statistics. */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -16,28 +16,32 @@ const { UsageTable } = await dist('quota/usage/usage-table.js');
 export const { openProcessQuotas, openRedisQuotas } = await dist('quota/open-quotas.js');
 export const { accountCounterKey, apiKeyCounterKey } = await dist('stores/redis/keys.js');
 
-/** Never reached: what is measured is the decision, not the refusal. */
+/** Limits that are never reached, so that every decision admits. */
 const LIMITS = perWindow(({ kind }) => (kind === 'sliding' ? 1e9 : 1e12));
 const TERMS = new QuotaTerms(LIMITS, 'closed', calendarOf('Europe/Vienna', 1));
 
 const silent = () => {};
 const LOG = { debug: silent, info: silent, warn: silent, error: silent };
 
-/** How often a decision that a busy machine made too late is asked again. */
+/** Maximum number of attempts of a decision that misses its deadline on a busy machine. */
 const ATTEMPTS = 50;
 const PAUSE_MS = 100;
 
-/** Decisions that were not answered within the deadline: the machine was busy with something else. */
+/** Counts decisions that missed their deadline. A high count shows that other work used the machine. */
 export const late = { decisions: 0 };
 
-/** An embedded database in a folder, as `parts` of `openProcessQuotas` and `openRedisQuotas`. */
-/** @param databaseUrl PostgreSQL; without it SQLite in `dataDir` */
+/**
+ * Opens a database. The caller must close `database`.
+ * @param dataDir folder of the SQLite database
+ * @param databaseUrl PostgreSQL to use instead
+ * @returns the database, and the `parts` for `openProcessQuotas` and `openRedisQuotas`
+ */
 export async function openParts(dataDir, databaseUrl) {
   const database = await openDatabase({ dataDir, ...(databaseUrl && { databaseUrl }) });
   return { database, parts: { db: database.db, kind: database.kind, clock: systemClock, log: LOG } };
 }
 
-/** What brings usage and month counts to the database, as it stands beside counters in Redis. */
+/** Creates the objects that write usage and month counts to the database if counters are in Redis. */
 export function quotaPieces({ db, kind, clock, log }) {
   const isShared = true;
   const ledger = new MonthLedger(db, clock);
@@ -46,7 +50,7 @@ export function quotaPieces({ db, kind, clock, log }) {
   return { ledger, recorder, flush, clock, operation: { id: 'list_customers', index: 0 } };
 }
 
-/** The subject of the key at `index` of an account. A plan with all four windows. */
+/** Returns the quota subject of an account's key, with limits for all four windows. */
 export function subjectOf(account, index = 0) {
   return new QuotaSubject(
     `acc_${String(account).padStart(25, '0')}`,
@@ -63,7 +67,7 @@ export function subjectsOf(accounts, keysEach = 1) {
   return subjects;
 }
 
-/** One decision; a refusal would be a mistake of the benchmark. */
+/** Makes one decision. Repeats it if the store is unavailable. Rejects if the decision does not admit the request. */
 export async function admit(limiter, subject) {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -75,7 +79,7 @@ export async function admit(limiter, subject) {
       await sleep(PAUSE_MS);
       continue;
     }
-    throw new Error('a decision of the benchmark was not admitted');
+    throw new Error('a decision of the benchmark did not admit its request');
   }
 }
 
@@ -87,7 +91,7 @@ export async function admitAll(limiter, subjects, atOnce = 512) {
 
 export const median = (values) => values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
 
-/** In an order that no cache foresees, the same in every run. */
+/** Returns the values in a pseudorandom order, which is the same in every run. It defeats prefetching of caches. */
 export function shuffled(values) {
   const mixed = [...values];
   let seed = 12_345;

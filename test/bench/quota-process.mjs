@@ -1,4 +1,4 @@
-/** The decision where counters are in the process: its time with one key and with very many, and the memory that a key takes. */
+/** Measures decisions with counters in the process: their time with few and many keys, and the memory per key. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { temporaryFolder } from './processes.mjs';
@@ -6,13 +6,17 @@ import { admitAll, median, openParts, openProcessQuotas, shuffled, subjectsOf } 
 
 const ROUNDS = 21;
 const DECISIONS_PER_ROUND = 200_000;
-/** Every decision in the process is there at once. */
-const NOBODY = undefined;
+/** Receiver of later decisions. There is none, because decisions in the process are synchronous. */
+const NO_RECEIVER = undefined;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc');
 
-/** @returns rows of the table. */
+/**
+ * Measures decisions in the process.
+ * @param keys number of keys in the row with many keys
+ * @returns rows of the table
+ */
 export async function measureProcess(keys) {
   const { database, parts } = await openParts(temporaryFolder());
   const rows = [];
@@ -24,7 +28,7 @@ export async function measureProcess(keys) {
     flatten(subjects);
     const before = usedBytes();
     await admitAll(quotas.limiter, subjects);
-    // The counts that wait for the database are not the counters' memory.
+    // Flushes the counts for the database, so that they are not measured as memory of the counters.
     await quotas.stop();
     bytes = (usedBytes() - before) / count;
     const name = `${count.toLocaleString('en')} ${count === 1 ? 'key' : 'keys, each of its own account'}`;
@@ -44,7 +48,9 @@ export async function measureProcess(keys) {
   return rows;
 }
 
-/** Median CPU time of a decision, over the keys in no order: what else the machine does is not in it. */
+/**
+ * Returns the median CPU time of a decision in ns, over the keys in random order. Excludes other work of the machine.
+ */
 function nanoseconds(limiter, subjects) {
   const order = shuffled(subjects);
   const rounds = [];
@@ -52,8 +58,8 @@ function nanoseconds(limiter, subjects) {
   for (let round = 0; round < ROUNDS; round++) {
     const before = process.threadCpuUsage();
     for (let decision = 0; decision < DECISIONS_PER_ROUND; decision++) {
-      const verdict = limiter.decideFor(NOBODY, order[at], 1);
-      if (verdict?.admitted !== true) throw new Error('a decision in the process was no decision at once');
+      const verdict = limiter.decideFor(NO_RECEIVER, order[at], 1);
+      if (verdict?.admitted !== true) throw new Error('a decision in the process did not admit its request at once');
       at = at + 1 === order.length ? 0 : at + 1;
     }
     const { user, system } = process.threadCpuUsage(before);
@@ -62,7 +68,10 @@ function nanoseconds(limiter, subjects) {
   return Math.round(median(rounds));
 }
 
-/** Strings that were put together take another form, and another size, when they are first read: here, not while memory is measured. */
+/**
+ * Reads all strings of the subjects. V8 flattens a concatenated string when it is first read, which changes its size.
+ * That must not happen while memory is measured.
+ */
 function flatten(subjects) {
   const reads = (text) => /^$/.test(text);
   for (const { accountId, keyId, accountCounterKey, keyCounterKey } of subjects) {

@@ -1,4 +1,4 @@
-/** The decision in Redis: time of the script, calls for each decision, memory, with few and with very many accounts. */
+/** Measures decisions in Redis: time of the script, calls per decision, and memory, with few and many accounts. */
 import { startRedis } from './redis.mjs';
 import { temporaryFolder } from './processes.mjs';
 import {
@@ -24,7 +24,11 @@ const SAMPLE = 4_000;
 const PIPELINE = 2_000;
 const RING = Array.from({ length: 61 }, (_, slot) => slot);
 
-/** @returns rows of the table. */
+/**
+ * Measures decisions in a new Redis.
+ * @param manyAccounts number of accounts in the rows with many accounts
+ * @returns rows of the table
+ */
 export async function measureRedis(manyAccounts) {
   const redis = await startRedis('quotas');
   const { database, parts } = await openParts(temporaryFolder());
@@ -41,7 +45,7 @@ export async function measureRedis(manyAccounts) {
   rows.push(...(await memory(client, limiter)));
   console.error(`in Redis: ${manyAccounts} accounts`);
   const crowd = await fill(client, manyAccounts);
-  // The sample is decided on once before it is measured: its ring and month are then what they are in use.
+  // One unmeasured decision per account, so that its counters have the size of counters in use.
   const sample = shuffled(sampleOf(manyAccounts));
   await admitAll(limiter, sample);
   const among = await oneByOne(client, limiter, sample);
@@ -63,15 +67,15 @@ export async function measureRedis(manyAccounts) {
   return rows;
 }
 
-/** Script time of a decision by how many share the call, every one of another account. */
+/** Measures the script time per decision, for different numbers of decisions per call, each of a different account. */
 async function scriptTimes(client, limiter, subjects) {
-  const single = median(await rounds(() => timeOf(client, () => inTurn(limiter, subjects))));
+  const single = median(await rounds(() => scriptTimeDuring(client, () => inTurn(limiter, subjects))));
   const rows = [{ what: 'script time of a decision, alone', figure: `${single.toFixed(1)} µs` }];
   for (const size of BATCHES) {
     const batches = Math.floor(subjects.length / (size + 1));
     const total = await rounds(async () => {
-      const perCall = await timeOf(client, () => inBatches(limiter, subjects, size));
-      // Of every two calls one was the single decision that the batch gathered behind.
+      const perCall = await scriptTimeDuring(client, () => inBatches(limiter, subjects, size));
+      // Half of the calls contain a single decision, during which the batch gathers.
       return (perCall * 2 * batches - single * batches) / (batches * size);
     });
     rows.push({ what: `script time of a decision, ${size} in one call`, figure: `${median(total).toFixed(1)} µs` });
@@ -89,15 +93,15 @@ async function inTurn(limiter, subjects) {
   for (const subject of subjects) await admit(limiter, subject);
 }
 
-/** The first decision leaves at once; those behind it gather for the next call. */
+/** Makes decisions in batches. The first decision is sent at once, and the others gather for the next call. */
 async function inBatches(limiter, subjects, size) {
   for (let at = 0; at + size < subjects.length; at += size + 1) {
     await Promise.all(subjects.slice(at, at + size + 1).map((subject) => admit(limiter, subject)));
   }
 }
 
-/** Microseconds of a script call meanwhile. */
-async function timeOf(client, work) {
+/** Returns the mean time of a script call during `work`, in µs. */
+async function scriptTimeDuring(client, work) {
   const { microseconds, calls } = await scriptsDuring(client, work);
   return microseconds / calls;
 }
@@ -137,14 +141,17 @@ async function callsPerDecision(client, limiter, subjects) {
   ];
 }
 
-/** Bytes of an account's counter and that of one key: just used, and used in every second of the last minute. */
+/**
+ * Measures the memory of the counters of an account and one key: after the first use, and after use in every second of
+ * a minute. Deletes everything in Redis first.
+ */
 async function memory(client, limiter) {
   await client.flushall();
   const before = await usedMemory(client);
   await admitAll(limiter, subjectsOf(MEMORY_ACCOUNTS, KEYS_EACH));
   const counters = MEMORY_ACCOUNTS * (1 + KEYS_EACH);
   const fresh = await usedMemory(client);
-  // Nodes keep a few keys of their own beside them.
+  // Counts only counters, because nodes have other keys in Redis, too.
   const names = await client.keys(`${accountCounterKey('*')}*`);
   if (names.length !== counters) throw new Error('Redis does not hold one key for each counter');
   for (let at = 0; at < names.length; at += PIPELINE) {
@@ -166,7 +173,10 @@ async function usedMemory(client) {
   return Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1]);
 }
 
-/** Copies the counters of one account, as the program wrote them, under the names of many. @returns bytes that Redis uses. */
+/**
+ * Creates counters for many accounts by copying those that the program has written for the first account.
+ * @returns the memory that Redis uses, in bytes
+ */
 async function fill(client, accounts) {
   const [model] = subjectsOf(1);
   const [account, key] = await Promise.all(
@@ -187,16 +197,17 @@ async function fill(client, accounts) {
   return usedMemory(client);
 }
 
-/** Accounts from all over. */
+/** Returns subjects that are spread evenly over all accounts. */
 function sampleOf(accounts) {
   const step = Math.floor(accounts / SAMPLE);
   return Array.from({ length: SAMPLE }, (_, index) => subjectOf(index * step));
 }
 
+/** Measures decisions made one after the other: median script time per call, and median round trip, in µs. */
 async function oneByOne(client, limiter, subjects) {
   const roundTrips = [];
   const scripts = await rounds(() =>
-    timeOf(client, async () => {
+    scriptTimeDuring(client, async () => {
       for (const subject of subjects) {
         const startedMs = performance.now();
         await admit(limiter, subject);

@@ -1,12 +1,12 @@
-/** One Redis for each gateway that counts in it, so that its calls and its counters are this gateway's alone. */
+/** Starts a separate Redis for each gateway, so that its calls and counters can be attributed to the gateway. */
 import { Redis } from 'ioredis';
 import { freePort, LOAD_CORE, startProgram, temporaryFolder, untilListening } from './processes.mjs';
 
 const SCRIPT_COMMANDS = ['eval', 'evalsha', 'eval_ro', 'evalsha_ro', 'fcall', 'fcall_ro'];
-/** What this program itself asks for. */
+/** Commands that only the benchmark itself sends. */
 const OWN_COMMANDS = ['info', 'keys'];
 
-/** Starts a Redis without persistence on the load's core. */
+/** Starts a Redis without persistence on the load's core. `stopAll` stops it; the caller may disconnect `client`. */
 export async function startRedis(name) {
   const port = await freePort();
   const args = ['--port', port, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', temporaryFolder()];
@@ -18,13 +18,13 @@ export async function startRedis(name) {
   });
   await untilListening(program, port);
   const client = new Redis(port, '127.0.0.1', { retryStrategy: null });
-  client.on('error', () => {}); // it ends with the run; until then a failure shows as the command's own
+  client.on('error', () => {}); // commands report their errors; the connection is lost at the end of the run
   return { program, port, url: `redis://127.0.0.1:${port}`, client };
 }
 
 /**
- * What clients have asked of this Redis so far. A script's inner commands stand in `commandstats` like any other, so
- * where scripts ran only these are counted as calls; `reads` are socket reads, one for each pipeline (a few are our own).
+ * Reads the statistics of a Redis: calls by command, and socket reads. Several pipelined commands are one read. A few
+ * reads are the benchmark's own.
  */
 export async function redisCounters({ client }) {
   const calls = new Map();
@@ -35,7 +35,10 @@ export async function redisCounters({ client }) {
   return { calls, reads: Number(reads) };
 }
 
-/** Calls and socket reads between two readings (this program's own left out). */
+/**
+ * Returns the calls and socket reads between two readings. `INFO` also counts the commands that scripts run. Therefore,
+ * if scripts ran, only script calls count. The benchmark's own calls are excluded, but not its reads.
+ */
 export function redisDifference(before, after) {
   let scripts = 0;
   let others = 0;
@@ -47,7 +50,7 @@ export function redisDifference(before, after) {
   return { calls: scripts || others, reads: after.reads - before.reads };
 }
 
-/** Sum of the integer values of all keys that match a glob pattern. */
+/** Returns the sum of the integer values of all keys that match a glob pattern. */
 export async function sumOfCounters({ client }, pattern) {
   const keys = await client.keys(pattern);
   if (keys.length === 0) return 0;

@@ -1,22 +1,22 @@
-/** Turns rounds into a table with ratios, a result file by commit, and the table of docs/benchmarks.md. */
+/** Summarizes rounds, formats tables, and writes the result file of a commit and the tables in docs/benchmarks.md. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const DOCS = path.join(ROOT, 'docs/benchmarks.md');
-/** Everything is compared to this row. */
+/** ID of the gateway to which the ratios refer. */
 const REFERENCE = 'nginx-lua';
-/** From this share of the gateway's core on, other work on it makes the figures of a round doubtful. */
+/** Share of the gateway's core above which other work makes the figures of a round unreliable. */
 export const FOREIGN_USE_LIMIT = 0.05;
 
-/** The middle one, or the mean of the two in the middle. */
+/** Returns the median. */
 export const median = (values) => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
 
-/** Medians of every figure of a gateway's rounds, and the lowest CPU time. */
+/** Returns the medians of all figures, the lowest CPU time and the ratios for each gateway. */
 export function summarize(gateways) {
   const rows = gateways.map(({ id, title, rounds }) => {
     const names = Object.keys(rounds[0]).filter((name) => rounds[0][name] !== undefined);
@@ -33,7 +33,7 @@ export function summarize(gateways) {
   }));
 }
 
-/** The table as Markdown, cheapest gateway first. */
+/** Returns the table as Markdown, sorted by CPU time. */
 export function table(rows) {
   const head = [
     'gateway',
@@ -68,7 +68,7 @@ export function table(rows) {
   return [head, alignment, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** One line on what was measured where. */
+/** Returns a line with the commit, the machine, the versions and the settings. */
 export function caption({ commit, date, machine, settings }) {
   const { node, nginx, haproxy, redis, wrk } = machine.versions;
   const versions = `Node ${node}, nginx ${nginx}, HAProxy ${haproxy}, Redis ${redis}, wrk ${wrk}`;
@@ -79,17 +79,17 @@ export function caption({ commit, date, machine, settings }) {
   );
 }
 
-/** What a reader of the table must know of this run; empty when it was a clean one. */
+/** Returns a warning for each gateway whose core other work used too much. */
 export function warnings(rows) {
   return rows
     .filter(({ worstForeignUse }) => worstForeignUse > FOREIGN_USE_LIMIT)
     .map(
       ({ id, worstForeignUse }) =>
-        `${id}: other work took up to ${Math.round(worstForeignUse * 100)} % of the gateway's core; do not trust its times.`,
+        `${id}: other work used up to ${Math.round(worstForeignUse * 100)} % of the gateway's core. Do not trust its times.`,
     );
 }
 
-/** Keeps everything under test/bench/results/<commit>.json. Returns the path, relative to the root. */
+/** Writes the result to `test/bench/results/<commit>.json`. Returns the path relative to the project. */
 export function writeResult(result) {
   const folder = path.join(import.meta.dirname, 'results');
   mkdirSync(folder, { recursive: true });
@@ -98,17 +98,20 @@ export function writeResult(result) {
   return path.relative(ROOT, file);
 }
 
-/** Replaces the text between the marks of a benchmark in docs/benchmarks.md. */
+/** Replaces the text between the markers of a table in a page of the documentation. Throws if a marker is missing. */
 export function replaceInDocs(mark, command, text, docs = DOCS) {
   const begin = `<!-- ${mark}: written by \`npm run ${command} -- --write-docs\` -->`;
   const end = `<!-- end of ${mark} -->`;
   const page = readFileSync(docs, 'utf8');
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`${docs} has lost the marks of its table.`);
+  if (from < 0 || to < from) throw new Error(`${docs} has no markers for the table "${mark}".`);
   writeFileSync(docs, `${page.slice(0, from)}${begin}\n\n${text}\n\n${page.slice(to)}`);
 }
 
-/** Rows of single figures as Markdown. @param rows {what, figure, aim} */
+/**
+ * Returns a table with one figure per row as Markdown.
+ * @param rows {what, figure, aim}
+ */
 export function figuresTable(rows) {
   const lines = rows.map(({ what, figure, aim = '–' }) => `| ${what} | ${figure} | ${aim} |`);
   return ['| what | measured | aim |', '| --- | ---: | ---: |', ...lines].join('\n');

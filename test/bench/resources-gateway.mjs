@@ -1,4 +1,4 @@
-/** The built program with room for many connections, and what its process holds. */
+/** Starts the built program with settings for many connections, and reads the memory of its process. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -22,8 +22,11 @@ function configuration(backendUrl, tls) {
   }); // JSON is YAML
 }
 
-/** Starts it on embedded stores, with one key. @param {{ cert: string, key: string }} [tls] files of a certificate */
-export async function startHolder(name, backendUrl, tls) {
+/**
+ * Starts the program with embedded stores, and creates an API key. The caller must call `stop` of the result.
+ * @param {{ cert: string, key: string }} [tls] certificate files, to listen with TLS
+ */
+export async function startGateway(name, backendUrl, tls) {
   const folder = path.join(temporaryFolder(), name);
   mkdirSync(folder);
   const config = path.join(folder, 'gateway.yaml');
@@ -32,7 +35,7 @@ export async function startHolder(name, backendUrl, tls) {
   const program = startProgram({
     name,
     command: process.execPath,
-    // As the image starts it.
+    // The arguments of the container image.
     args: [path.join(ROOT, 'dist/main.js'), 'start', '--config', config],
     core: GATEWAY_CORE,
     cwd: folder,
@@ -62,20 +65,24 @@ export async function startHolder(name, backendUrl, tls) {
     port: Number(new URL(urls.gateway).port),
     secret,
     residentMegabytes: () => residentMegabytes(program.pid),
-    ownMegabytes: () => ownMegabytes(program.pid),
-    mostWhile: (work) => mostWhile(program.pid, work),
+    privateMegabytes: () => privateMegabytes(program.pid),
+    peakDuring: (work) => peakDuring(program.pid, work),
     stop: () => stopProgram(program),
   };
 }
 
-/** What a connection costs before anybody does anything with it: Node's own servers with nothing in them. */
+/** Node's own servers without any logic, to compare the memory of connections. */
 const BARE = {
   plain: "require('node:http').createServer(options, (_, response) => response.end('{}'))",
   tls: "require('node:https').createServer(options, (_, response) => response.end('{}'))",
   http2: "require('node:http2').createSecureServer(options, (_, response) => response.end('{}'))",
 };
 
-/** @param {keyof BARE} way @param {{ cert: string, key: string }} [tls] files of a certificate */
+/**
+ * Starts one of Node's own servers in a separate process. The caller must call `stop` of the result.
+ * @param {keyof BARE} way
+ * @param {{ cert: string, key: string }} [tls] certificate files
+ */
 export async function startBare(way, tls) {
   const files = tls === undefined ? '' : `cert: read('${tls.cert}'), key: read('${tls.key}')`;
   const source =
@@ -96,11 +103,12 @@ export async function startBare(way, tls) {
     port,
     secret: '',
     residentMegabytes: () => residentMegabytes(program.pid),
-    ownMegabytes: () => ownMegabytes(program.pid),
+    privateMegabytes: () => privateMegabytes(program.pid),
     stop: () => stopProgram(program),
   };
 }
 
+/** Returns the URLs in the `listening` lines of a log by role; false until gateway and admin listen. */
 function listening(log) {
   const urls = {};
   for (const [line] of readFileSync(log, 'utf8').matchAll(/^\{.*"event":"listening".*\}$/gm)) {
@@ -110,13 +118,16 @@ function listening(log) {
   return urls.gateway !== undefined && urls.admin !== undefined && urls;
 }
 
-/** VmRSS in MB of 10^6 bytes. `taskset` becomes the program that it starts, so the id is the gateway's. */
+/**
+ * Returns the resident memory (VmRSS) in MB of 10^6 bytes. `taskset` replaces itself with the program that it starts,
+ * so `pid` is that of the program.
+ */
 function residentMegabytes(pid) {
   return (Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024) / 1e6;
 }
 
-/** Of that what no other process shares: without the pages of the Node binary, for the most part. */
-function ownMegabytes(pid) {
+/** Returns the memory that no other process shares, in MB. Pages of the Node binary, for example, can be shared. */
+function privateMegabytes(pid) {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const kilobytes = [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce(
     (sum, [, size]) => sum + Number(size),
@@ -125,8 +136,8 @@ function ownMegabytes(pid) {
   return (kilobytes * 1_024) / 1e6;
 }
 
-/** The most that it held while `work` was done. */
-async function mostWhile(pid, work) {
+/** Samples the resident memory during `work`. Resolves to its maximum in MB, and the result of `work`. */
+async function peakDuring(pid, work) {
   let most = residentMegabytes(pid);
   let done = false;
   const sampling = (async () => {

@@ -1,21 +1,24 @@
-/** What is measured: idle connections, streams of events, slow readers. Each ends with rows of the table, or with an error. */
+/** Measures memory with idle connections, event streams and slow readers. Each function returns rows of the table. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPlain, requestText, WAYS } from './resources-ways.mjs';
 
-/** Connections that are opened at the same time. */
+/** Number of connections that are opened concurrently. */
 const BATCH = 200;
-/** Shorter than the time after which an idle connection is closed; the gateway gives back what a burst has left within 40 s. */
+/**
+ * Time after which memory is read. The gateway closes idle connections after 65 s. Before that, within about 40 s, it
+ * releases memory that a burst has left (decision 0028).
+ */
 const SETTLE_MS = 45_000;
 const EVENTS_SECONDS = 10;
 const READING_MS = 10_000;
-/** Each slow reader takes this much, this often. */
+/** Maximum number of bytes that a slow reader reads per `SIP_INTERVAL_MS`. */
 const SIP_BYTES = 16 * 1024;
 const SIP_INTERVAL_MS = 500;
 
 const megabytes = (value) => `${value.toFixed(value < 10 ? 2 : 0)} MB`;
 
-/** Opens in batches; `open` makes one, which is in place when it resolves. */
+/** Opens connections in batches of `BATCH`. `open` resolves to an open connection. */
 async function openMany(count, open) {
   const opened = [];
   for (let made = 0; made < count; made += BATCH) {
@@ -24,7 +27,10 @@ async function openMany(count, open) {
   return opened;
 }
 
-/** Connections that have had one answer and keep quiet; each tenth is asked once more in the end. */
+/**
+ * Opens connections, sends one request on each, and measures memory while they are idle. Finally sends a request on
+ * every tenth connection, to check that it is still open.
+ */
 async function holdIdle(gateway, way, count) {
   const open = async () => {
     const connection = await WAYS[way].open(gateway);
@@ -41,13 +47,13 @@ async function holdIdle(gateway, way, count) {
   const burst = gateway.residentMegabytes();
   await sleep(SETTLE_MS);
   const held = gateway.residentMegabytes();
-  const own = gateway.ownMegabytes();
+  const own = gateway.privateMegabytes();
   for (let index = 0; index < connections.length; index += 10) await connections[index].ask();
   for (const connection of connections) connection.destroy();
   return { begun, before, burst, held, own, seconds, each: `${(((held - before) * 1e3) / count).toFixed(1)} kB` };
 }
 
-/** What connections hold, and how much that is above the gateway without them. */
+/** Measures the gateway's memory with idle plain connections, and the growth per connection. */
 export async function measureIdle(gateway, count) {
   const { begun, before, burst, held, own, seconds, each } = await holdIdle(gateway, 'plain', count);
   return [
@@ -63,7 +69,7 @@ export async function measureIdle(gateway, count) {
   ];
 }
 
-/** The same over TLS or HTTP/2, in short. */
+/** Measures the gateway's memory with idle connections over TLS or HTTP/2, as one row. */
 export async function measureSecureIdle(gateway, way, count) {
   const { held, own, each, seconds } = await holdIdle(gateway, way, count);
   return [
@@ -74,7 +80,7 @@ export async function measureSecureIdle(gateway, way, count) {
   ];
 }
 
-/** The same of a server that does nothing. */
+/** Measures the memory of one of Node's own servers with idle connections, as one row. */
 export async function measureBareIdle(bare, way, count) {
   const { held, own, each } = await holdIdle(bare, way, count);
   return [
@@ -93,7 +99,10 @@ async function askOnce(gateway) {
   await connection.ask();
 }
 
-/** Streams that get an event a second for ten seconds: none may be missing, and each knows when it was sent. */
+/**
+ * Measures memory and delay with open event streams, on which the backend sends an event per second. Each event
+ * contains its send time. Rejects if a stream misses more than one event in ten seconds.
+ */
 export async function measureEvents(gateway, count) {
   await askOnce(gateway);
   const before = gateway.residentMegabytes();
@@ -104,7 +113,7 @@ export async function measureEvents(gateway, count) {
     socket.setEncoding('latin1');
     socket.write(requestText(gateway, 'events'));
     const [head] = await once(socket, 'data');
-    if (!head.startsWith('HTTP/1.1 200')) throw new Error(`a stream that is none: ${head}`);
+    if (!head.startsWith('HTTP/1.1 200')) throw new Error(`unexpected response instead of a stream: ${head}`);
     received.set(socket, 0);
     socket.on('data', (text) => {
       for (const [, sentMs] of text.matchAll(/data: ([\d.]+)\n/g)) {
@@ -116,9 +125,9 @@ export async function measureEvents(gateway, count) {
   });
   delays.length = 0;
   for (const socket of sockets) received.set(socket, 0);
-  const { most } = await gateway.mostWhile(() => sleep(EVENTS_SECONDS * 1_000));
+  const { most } = await gateway.peakDuring(() => sleep(EVENTS_SECONDS * 1_000));
   const fewest = Math.min(...received.values());
-  if (fewest < EVENTS_SECONDS - 1) throw new Error(`a stream got ${fewest} events in ${EVENTS_SECONDS} s`);
+  if (fewest < EVENTS_SECONDS - 1) throw new Error(`a stream received only ${fewest} events in ${EVENTS_SECONDS} s`);
   for (const socket of sockets) socket.destroy();
   delays.sort((a, b) => a - b);
   const at = (share) => `${delays[Math.floor(delays.length * share)].toFixed(0)} ms`;
@@ -135,12 +144,15 @@ export async function measureEvents(gateway, count) {
   ];
 }
 
-/** Clients that sip at 1 GiB: the growth of many, divided by their number, because that of one is lost in the noise of the heap. */
+/**
+ * Measures the memory per slow reader of a 1 GiB response. Divides the growth with many readers by their number,
+ * because the growth with one reader is smaller than the variation of the heap.
+ */
 export async function measureSlowReaders(gateway, count) {
   for (let time = 0; time < 10; time++) await askOnce(gateway);
   const before = gateway.residentMegabytes();
   let took = 0;
-  const { most, result: sockets } = await gateway.mostWhile(async () => {
+  const { most, result: sockets } = await gateway.peakDuring(async () => {
     const opened = await openMany(count, async () => {
       const { socket } = await openPlain(gateway);
       socket.pause();
@@ -156,7 +168,7 @@ export async function measureSlowReaders(gateway, count) {
   });
   const cut = sockets.filter(({ destroyed }) => destroyed).length;
   for (const socket of sockets) socket.destroy();
-  if (cut > 0 || took < count * SIP_BYTES) throw new Error(`${cut} readers were cut, ${took} bytes were read`);
+  if (cut > 0 || took < count * SIP_BYTES) throw new Error(`${cut} readers were disconnected, ${took} bytes were read`);
   return [
     {
       what: `a slow reader of a 1 GiB body holds (growth with ${count} of them, divided)`,

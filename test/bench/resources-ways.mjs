@@ -1,4 +1,4 @@
-/** The ways on which the clients of `npm run bench:resources` come: each opens connections that can be asked and let go. */
+/** Opens the client connections of `npm run bench:resources` over HTTP/1.1, TLS and HTTP/2. */
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectPlain } from 'node:net';
@@ -6,11 +6,18 @@ import { connect as connectTls } from 'node:tls';
 
 /** @typedef {{ port: number, secret: string }} Target */
 
-/** A request of HTTP/1.1. @param {Target} target @param {string} name of its operation */
+/**
+ * Returns an HTTP/1.1 request as text.
+ * @param {Target} target
+ * @param {string} name path of the operation below `/api/v1`
+ */
 export const requestText = ({ secret }, name) =>
   `GET /api/v1/${name} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
 
-/** @param {Target} target */
+/**
+ * Opens a connection without TLS. The caller must call `destroy` of the result.
+ * @param {Target} target
+ */
 export async function openPlain(target) {
   const socket = connectPlain(target.port, '127.0.0.1');
   await once(socket, 'connect');
@@ -30,7 +37,7 @@ async function openHttp2({ port, secret }) {
     async ask() {
       const stream = session.request({ ':path': '/api/v1/hello', authorization: `Bearer ${secret}` });
       const [fields] = await once(stream, 'response');
-      if (fields[':status'] !== 200) throw new Error(`an answer that is none: ${fields[':status']}`);
+      if (fields[':status'] !== 200) throw new Error(`unexpected status of a response: ${fields[':status']}`);
       stream.resume();
       await once(stream, 'close');
     },
@@ -38,18 +45,18 @@ async function openHttp2({ port, secret }) {
   };
 }
 
-/** A connection of HTTP/1.1. */
+/** OpenSocket is an HTTP/1.1 connection. */
 class OpenSocket {
   constructor(target, socket) {
     this.target = target;
     this.socket = socket;
   }
 
-  /** Sends a request and waits for an answer of 200. */
+  /** Sends a request. Resolves when a response arrives, and rejects if its status is not 200. */
   async ask() {
     this.socket.write(requestText(this.target, 'hello'));
     const [data] = await once(this.socket, 'data');
-    if (!data.toString('latin1').startsWith('HTTP/1.1 200')) throw new Error(`an answer that is none: ${data}`);
+    if (!data.toString('latin1').startsWith('HTTP/1.1 200')) throw new Error(`unexpected response: ${data}`);
   }
 
   destroy() {
@@ -57,7 +64,7 @@ class OpenSocket {
   }
 }
 
-/** Each with the module of Node that serves it. */
+/** Kinds of connections. `module` is the Node module whose server accepts them. */
 export const WAYS = {
   plain: { what: 'keep-alive connections', module: 'node:http', open: openPlain },
   tls: { what: 'keep-alive connections over TLS', module: 'node:https', open: openSecure },

@@ -1,12 +1,12 @@
 /**
- * `npm run bench:resources`: what the gateway holds for those who stay: idle connections, streams of events, slow readers of a large
- * body. Measures the built program in a process of its own, over real sockets, and prints one table.
+ * `npm run bench:resources`: measures the gateway's memory for long-lived clients: idle connections, event streams, and
+ * slow readers of a large body. Starts the built program in a separate process, and prints one table.
  */
 import { makeCertificate } from './certificate.mjs';
 import { commit, machineFacts } from './machine.mjs';
 import { figuresTable } from './report.mjs';
 import { startStreamingBackend } from './streaming-backend.mjs';
-import { startBare, startHolder } from './resources-gateway.mjs';
+import { startBare, startGateway } from './resources-gateway.mjs';
 import {
   measureBareIdle,
   measureEvents,
@@ -23,7 +23,10 @@ export const options = {
 };
 export const note = 'Needs as many open files as connections: `ulimit -n`.';
 
-/** Measures each group of clients in a gateway of its own. @returns the table */
+/**
+ * Measures each group of clients with a new gateway.
+ * @returns the table as Markdown
+ */
 export async function measure(given) {
   const { cpu, cores, memoryGigabytes, kernel, versions } = machineFacts();
   const backend = await startStreamingBackend();
@@ -31,7 +34,7 @@ export async function measure(given) {
     const rows = [];
     const tls = makeCertificate();
     const secure = { tls: given.idle, http2: given.http2 };
-    // Each in a gateway of its own: what one leaves behind in the heap must not count for the next.
+    // Each part has a new gateway, because the previous part leaves garbage in the heap.
     const parts = [
       { measure: (gateway) => measureIdle(gateway, given.idle) },
       ...Object.entries(secure).map(([way, count]) => ({
@@ -42,7 +45,7 @@ export async function measure(given) {
       { measure: (gateway) => measureSlowReaders(gateway, given.readers) },
     ];
     for (const part of parts) {
-      const gateway = await startHolder(`gateway-${rows.length}`, backend.url, part.tls);
+      const gateway = await startGateway(`gateway-${rows.length}`, backend.url, part.tls);
       rows.push(...(await part.measure(gateway)));
       await gateway.stop();
     }

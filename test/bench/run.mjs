@@ -1,7 +1,9 @@
 /**
- * The harness of every benchmark: `node test/bench/run.mjs NAME [options]`, as `npm run bench` and the others of package.json call it.
- * A benchmark is a row of `BENCHES` and a module with its options and what it measures. The harness reads the options, builds the
- * program, prints the text and puts it into docs/benchmarks.md. It stops whatever was started.
+ * Runs a benchmark: `node test/bench/run.mjs NAME [options]`. The `bench` scripts of package.json call it.
+ *
+ * A benchmark is a row of `BENCHES`, and a module that exports `options` and `measure`. This program parses the
+ * options, builds Trailgate, and prints the text that `measure` returns. With `--write-docs` it also writes the text
+ * into the documentation. It stops all programs that the benchmark has started.
  */
 import { execFileSync } from 'node:child_process';
 import { buildTrailgate, installTools } from './install.mjs';
@@ -9,7 +11,10 @@ import { helpOf, readOptions } from './options.mjs';
 import { cleanUpOnExit, LOAD_CORE, stopAll } from './processes.mjs';
 import { replaceInDocs } from './report.mjs';
 
-/** Modules by name. `mark` names the place in docs/benchmarks.md, or in `page`. `pinned`: measured with the load on a core of its own. */
+/**
+ * Benchmarks by name. `mark` is the name of the table in docs/benchmarks.md, or in `page`. `pinned` benchmarks need
+ * `taskset` and the load tools, and this process runs on the load's core.
+ */
 const BENCHES = {
   gateways: { command: 'bench', module: './gateways.mjs', mark: 'table', pinned: true },
   loads: { command: 'bench:loads', module: './loads/loads.mjs', pinned: true },
@@ -22,7 +27,7 @@ const BENCHES = {
 
 async function run(name, args) {
   const row = BENCHES[name];
-  if (row === undefined) throw new Error(`There is no benchmark ${name}: ${Object.keys(BENCHES).join(', ')}.`);
+  if (row === undefined) throw new Error(`Unknown benchmark ${name}. Use one of ${Object.keys(BENCHES).join(', ')}.`);
   const { command, module, mark, page, pinned = false } = row;
   const bench = await import(module);
   const options = readOptions(bench.options, args);

@@ -1,4 +1,7 @@
-/** The call of a plain request to its backend: chosen, sent, its response taken and written. Its connection is none, and at once. */
+/**
+ * Steps that forward a plain request: choosing the target, sending the request, and writing the response. A stub
+ * replaces the connection to the backend, and responds synchronously.
+ */
 import path from 'node:path';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
@@ -8,9 +11,11 @@ const AT_ONCE = 64;
 const { parseResponseHead } = await dist('http/backend/response-head.js');
 
 /**
- * @param gateway from `openGateway`; its pool of connections is not used by any other step.
- * @param message the request, and `answer` the bytes of a whole response to it
- * @param exchange that it belongs to
+ * Creates the step that forwards a request.
+ * @param gateway result of `openGateway`. The step replaces `dispatch` of its connection pool.
+ * @param message the request
+ * @param answer bytes of a complete response to it
+ * @param exchange exchange of the request. The step replaces its response.
  */
 export function callStep({ modules, config, endpoint }, message, answer, exchange) {
   const { forwarder } = modules;
@@ -26,12 +31,15 @@ export function callStep({ modules, config, endpoint }, message, answer, exchang
       const before = written;
       endpoint.pool.dispatch = respond;
       forwarder.forward(request);
-      if (written !== before + 1) throw new Error('the call of the benchmark was not answered');
+      if (written !== before + 1) throw new Error('the forwarded request got no response');
     },
   };
 }
 
-/** The same of an operation that emits: its client has the response when the event stands in the database, on a thread of its own. */
+/**
+ * Creates a step that forwards requests of an operation that emits events. The client gets the response when the event
+ * is in the database, which another thread writes.
+ */
 export function emittingStep({ modules, config, endpoint }, message, answer, exchange, accountId) {
   const { forwarder } = modules;
   const respond = respondWith(answer);
@@ -54,7 +62,7 @@ export function emittingStep({ modules, config, endpoint }, message, answer, exc
   };
 }
 
-/** A connection that has the response at once. */
+/** Returns a `dispatch` function that passes the complete response to the call synchronously. */
 function respondWith(answer) {
   const head = parseResponseHead(answer, 0, answer.length, false);
   const body = answer.subarray(head.end);

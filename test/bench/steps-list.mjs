@@ -1,8 +1,8 @@
-/** The steps of a plain request, each through the code that the gateway runs. */
+/** Lists the steps of a plain request. Each step calls the code that the gateway runs. */
 import path from 'node:path';
 import { BODY } from './backend.mjs';
 import { callStep, emittingStep } from './steps-call.mjs';
-import { makeKey, redisQuotas, remember } from './steps-parts.mjs';
+import { makeKey, redisQuotas, refreshCaches } from './steps-parts.mjs';
 import { refusalSteps } from './steps-refusals.mjs';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
@@ -31,13 +31,13 @@ const { IN_FLIGHT } = await dist('quota/model/usage-cell.js');
 const { PromiseReceiver } = await dist('platform/callbacks.js');
 
 const ADDRESS = '127.0.0.1';
-/** A request that is told its decision. */
+/** Receives results that arrive asynchronously. Throws if a decision does not admit, or after an error. */
 const WAITING = {
   onResult: (decision) => mustBe(true, decision.admitted),
   onError: (error) => mustBe(undefined, error),
 };
 const AT_ONCE = 64;
-/** Nobody is throttled, however often a step that is refused is done. */
+/** Disables the throttle, because the refused steps make many failed attempts. */
 const FAILED_ATTEMPTS_PER_MINUTE = Infinity;
 
 const headFor = (body) =>
@@ -45,7 +45,7 @@ const headFor = (body) =>
   `Content-Length: ${body.length}\r\nConnection: keep-alive\r\n`;
 const BACKEND_HEAD = headFor(BODY);
 const withHead = (body) => Buffer.from(`${headFor(body)}\r\n${body}`);
-/** What creating a customer comes to. */
+/** Response body for the creation of a customer. */
 const BODY_OF_ONE = JSON.stringify({
   ...JSON.parse(BODY).data[0],
   notes: 'Comes by train, needs a lift from the station at Zell am See. Has paid the deposit for both boats in cash.',
@@ -53,14 +53,17 @@ const BODY_OF_ONE = JSON.stringify({
   updated_at: '2026-11-20T12:00:00.000Z',
 });
 const ERROR_FIELDS = ['Content-Type', 'application/json; charset=utf-8'];
-/** What Rails renders for a record with two wrong fields. */
+/** Error response of Rails for a record with two invalid fields. */
 const ERROR_BODY = Buffer.from(
   `{"name":["can't be blank"],"email":["is invalid","is too short (minimum is 5 characters)"]}`,
 );
 
 /**
- * @param gateway from `openGateway`; `request` from `receiveRequests`, sent with the secret of `key`.
- * @returns steps as `measureStep` takes them, each with an `id` and a `what` for people
+ * Creates all steps.
+ * @param gateway result of `openGateway`
+ * @param request result of `receiveRequests`, with the secret of `key`
+ * @param key result of `makeKey`
+ * @returns steps for `measureStep`, each with an `id`, and a description `what`
  */
 export async function stepsOf(gateway, request, key) {
   const { config, log, modules } = gateway;
@@ -84,10 +87,10 @@ export async function stepsOf(gateway, request, key) {
     recorder,
   });
   const withParameter = arrived(message, '/api/v1/customers/cus_0000000000000007');
-  // The first one creates the counters.
+  // Creates the counters of the key.
   const decision = await limiter.decide(key.known.subject, 1);
   const passes = (step, of = exchange) => mustBe(true, step.check(of, WAITING));
-  // Each stands on what those before it have found, also where it is measured alone.
+  // Later steps need the results of these, also if they are measured alone.
   passes(steps.route);
   passes(steps.key);
   return [
@@ -102,7 +105,7 @@ export async function stepsOf(gateway, request, key) {
     {
       id: 'key',
       what: 'key: read, checksum, SHA-256, found in memory',
-      prepare: () => remember(steps.key, exchange),
+      prepare: () => refreshCaches(steps.key, exchange),
       run: () => passes(steps.key),
     },
     { id: 'scope', what: 'scope', run: () => passes(steps.scope) },
@@ -116,7 +119,7 @@ export async function stepsOf(gateway, request, key) {
   ];
 }
 
-/** A request as it was sent. */
+/** Returns the bytes of a request without a body. */
 function bytesOf({ method, url, rawHeaders }) {
   return Buffer.from(`${method} ${url} HTTP/1.1\r\n${linesOf(rawHeaders)}\r\n`);
 }
@@ -148,7 +151,7 @@ async function decisionSteps({ modules, log }, subject) {
   ];
 }
 
-/** Asks for all of them as the gateway does; a promise of the last, which is decided last. */
+/** Starts a decision for each subject, as the gateway does. Returns the promise of the last one, which ends last. */
 function decideAll(quotas, subjects) {
   const last = new PromiseReceiver();
   for (let at = 0; at < subjects.length - 1; at++) quotas.decideFor(WAITING, subjects[at], 1);
@@ -173,7 +176,7 @@ function fieldSteps(exchange, { subject, record, scopeSet }, decision, { config:
   });
   exchange.quotaLines = quotaLines(subject, decision);
   const request = { message, client: exchange, basePath, ownCors: false };
-  // As it arrives: in one text with its body.
+  // The head and the body arrive in one piece.
   const answer = Buffer.from(`${BACKEND_HEAD}\r\n${BODY}`);
   const { lines } = parseResponseHead(answer, 0, answer.length, false);
   return [
@@ -200,12 +203,12 @@ function fieldSteps(exchange, { subject, record, scopeSet }, decision, { config:
   ];
 }
 
-/** After the last byte; the exchange is counted anew each time. */
+/** Creates the steps at the end of a request. Each run records the quota decision of the exchange again. */
 function endSteps(exchange, known, decision, { operations }, log, recorder) {
   const [operation] = operations;
   const { subject } = known;
   Object.assign(exchange, { key: known, subject, operation, decision, upstreamMs: 1.25 });
-  const note = () => {
+  const recordDecision = () => {
     exchange.completion = IN_FLIGHT;
     recorder.recordDecision(exchange, subject, operation, decision);
   };
@@ -218,7 +221,7 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
   const kept = new RequestEnd(silent, recorder, requestLogs, nobody, systemClock, lines);
   const full = new RequestEnd(log, recorder, nowhere, nobody, systemClock, lines);
   const end = (requestEnd) => () => {
-    note();
+    recordDecision();
     requestEnd.end(exchange);
   };
   return [
@@ -243,8 +246,8 @@ function errorStep() {
   };
 }
 
-/** A step that does something else than it should is not measured. */
+/** Returns a step's result. Throws if it is not the expected one, so that no wrong step is measured. */
 function mustBe(wanted, is) {
-  if (is !== wanted) throw new Error(`a step of the benchmark came to ${String(is)} instead of ${String(wanted)}`);
+  if (is !== wanted) throw new Error(`a step of the benchmark returned ${String(is)} instead of ${String(wanted)}`);
   return is;
 }

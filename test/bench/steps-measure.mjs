@@ -1,12 +1,13 @@
 /**
- * What one call of a step costs: CPU time of this thread, and the bytes that it allocates on the JavaScript heap, which V8 counts
- * to a few hundred kilobytes: over hundreds of thousands of calls that is a byte or two for each, on every machine the same.
+ * Measures the cost of one call of a step: the CPU time of this thread, and the bytes allocated on the JavaScript heap.
+ * V8 counts allocations with a granularity of a few hundred kilobytes. Over very many calls, that is one or two bytes
+ * per call. The bytes are almost the same on all machines.
  */
 import { getHeapStatistics } from 'node:v8';
 
-/** Calls after which the just-in-time compiler has done what it will do. */
+/** Number of calls until the just-in-time compiler has finished. */
 const WARM_UP_CALLS = 30_000;
-/** What is written in the background is only written when this thread lets go. */
+/** Number of calls until the event loop runs. Otherwise nothing could be written in the background. */
 const CALLS_PER_TURN = 64;
 
 const allocatedBytes = () => getHeapStatistics().total_allocated_bytes;
@@ -15,11 +16,13 @@ const median = (values) => values.toSorted((one, other) => one - other)[Math.flo
 
 /**
  * Measures a step.
- * @param step {run, prepare?, atOnce?, inTurns?, share?}: `run()` is one call, `prepare()` comes before each round of them, and is not measured. With `atOnce` it is so many, and returns a promise of the last;
- *   `inTurns`: the event loop turns now and then.
- *   `share`: of the calls of other steps, for one that takes much longer
- * @param amount {rounds, calls, milliseconds}: a round has at least so many calls, and lasts so long
- * @returns {lowestNs, medianNs, bytes} for each call
+ * @param step {run, prepare?, atOnce?, inTurns?, share?}
+ *   - `run`: makes one call. With `atOnce` it makes that many calls, and returns a promise for the last one.
+ *   - `prepare`: runs before each round, and is not measured
+ *   - `inTurns`: lets the event loop run every `CALLS_PER_TURN` calls
+ *   - `share`: fraction of the usual number of calls, for a slow step
+ * @param amount {rounds, calls, milliseconds}: minimum number of calls and minimum duration of a round
+ * @returns {lowestNs, medianNs, bytes} per call
  */
 export async function measureStep(step, { rounds, calls, milliseconds }) {
   const { share = 1 } = step;
@@ -28,7 +31,7 @@ export async function measureStep(step, { rounds, calls, milliseconds }) {
   await step.prepare?.();
   const startedMs = performance.now();
   await runCalls(step, WARM_UP_CALLS * share);
-  // The kernel tells CPU time to a few milliseconds: a quick step needs more calls.
+  // The kernel measures CPU time with a resolution of a few milliseconds, so fast steps need more calls.
   const enough = Math.ceil((milliseconds * WARM_UP_CALLS * share) / (performance.now() - startedMs));
   const callsPerRound = Math.max(calls * share, enough);
   const times = [];

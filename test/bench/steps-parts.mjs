@@ -1,6 +1,6 @@
 /**
- * The gateway's own parts for the benchmark of its steps, put together as the program does: configuration, database, an account with
- * a key, guards. Counters are in the process; those for Redis have a client that answers at once.
+ * Assembles the gateway's modules for the benchmark of its steps, as the program does: configuration, database, and an
+ * account with a key. Counters are in the process. For the steps with Redis, a stub responds at once.
  */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ const { Shutdown } = await dist('platform/shutdown.js');
 const { PromiseReceiver } = await dist('platform/callbacks.js');
 
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_benchmark' };
-/** Never reached. */
+/** Limits that are never reached. */
 const LIMITS = { minute: 1_000_000_000, month: 1_000_000_000_000 };
 
 const FILE = JSON.stringify({
@@ -48,7 +48,10 @@ const FILE = JSON.stringify({
   plans: { bench: { key: LIMITS, account: LIMITS } },
 }); // JSON is YAML
 
-/** Opens what the gateway stands on. `logFile`: where its log goes. */
+/**
+ * Opens the gateway's modules. The caller must call `stop` of the result.
+ * @param logFile file descriptor of the log
+ */
 export async function openGateway(logFile) {
   const folder = temporaryFolder();
   const file = path.join(folder, 'gateway.yaml');
@@ -69,7 +72,7 @@ export async function openGateway(logFile) {
   return { config, log, modules, endpoint, stop: () => shutdown.run() };
 }
 
-/** A key of a new account; `known` is how the request path holds it. */
+/** Creates a key of a new account. `known` is the cached key of the request path. */
 export async function makeKey({ accounts, keyStore, keys }) {
   const input = { name: 'Benchmark', plan: 'bench', time_zone: 'Europe/Vienna', billing_day: 1 };
   const { id } = await accounts.create(input, CONTEXT);
@@ -79,15 +82,15 @@ export async function makeKey({ accounts, keyStore, keys }) {
 }
 
 /**
- * Has a step ask the database for what it does not have in memory, or not any more: it believes that for a minute or some, and a slow
- * machine takes longer than that for the steps before.
+ * Runs a step once, so that its caches contain current results from the database. They expire after a minute or more,
+ * and on a slow machine the previous steps can take longer.
  */
-export async function remember(step, exchange) {
+export async function refreshCaches(step, exchange) {
   const promised = new PromiseReceiver();
   if (step.check(exchange, promised) === undefined) await promised.promise;
 }
 
-/** Quotas as with Redis, but for the network: every call is answered at once, all of it admitted. */
+/** Returns a limiter with counters in Redis, where a stub replaces the network. All requests are admitted. */
 export function redisQuotas({ database }, { logger }) {
   const ledger = new MonthLedger(database.db, systemClock);
   const unused = undefined;
@@ -99,7 +102,10 @@ export function redisQuotas({ database }, { logger }) {
   return new Limiter(counters, shadows, ledger, unused, systemClock, logger, { degradation, recovery });
 }
 
-/** Answers as `DECIDE_LUA` does, as soon as the caller lets go: the time, and for each group what was counted before. */
+/**
+ * Returns a Redis client that responds like `DECIDE_LUA`, in a microtask. The response is the time, and the previous
+ * counts of each group.
+ */
 function answeringClient() {
   const nowMs = systemClock.now();
   const second = Math.floor(nowMs / 1_000);
@@ -108,7 +114,7 @@ function answeringClient() {
   return {
     isCluster: false,
     sendCommand(command) {
-      // The text is what ioredis would write to its socket.
+      // Serializes the command, as ioredis does before it writes to its socket.
       command.toWritable();
       const { keyCount } = command.call;
       let answer = answers.get(keyCount);
@@ -122,8 +128,9 @@ function answeringClient() {
 }
 
 /**
- * A request as the gateway gets it: through a real server of Node, with what the usual client sends.
- * @returns {message, response, finished, close}: one that has not been answered yet, and the answer of another that has
+ * Sends two requests of a typical client through a real Node server.
+ * @returns {message, response, finished, close}: `message` and `response` belong to an open request, `finished` is the
+ *   response of one that has ended. The caller must call `close`.
  */
 export async function receiveRequests(secret) {
   const received = [];

@@ -1,7 +1,10 @@
-/** Steps of a request that is refused: from its step to the body that says why. Whoever is refused must not be the dearer caller. */
+/**
+ * Steps of refused requests: the admission step that refuses, and the response body. A refused request should not cost
+ * more than a forwarded one.
+ */
 import path from 'node:path';
 import { newSecret } from './keys.mjs';
-import { remember } from './steps-parts.mjs';
+import { refreshCaches } from './steps-parts.mjs';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
@@ -17,18 +20,19 @@ const WAIT_MS = 12_345;
 const PAGES = new ErrorPages('https://api.example.com');
 
 /**
+ * Creates the refused steps.
  * @param steps {route, key}
- * @param begin makes the exchange of a message, for a path
- * @param known the key that is refused where it is not the key that is wrong
- * @param decision one that admits
+ * @param begin creates the exchange of a message, with an optional path
+ * @param known the key whose minute limit is used up
+ * @param decision decision that admits a request of this key
  */
 export function refusalSteps(steps, begin, message, { subject }, decision) {
   const refused = { ...decision, admitted: false, violated: 1 << KEY_MINUTE, retryAtMs: decision.nowMs + WAIT_MS };
   const needed = ['invoices:read'];
   const unknown = newSecret();
-  const noKey = asked(steps.key, begin(withKey(message, undefined)), 'missing_api_key');
-  const unknownKey = asked(steps.key, begin(withKey(message, unknown)), 'invalid_api_key');
-  const noRoute = asked(steps.route, begin(message, '/api/v1/nothing'), 'route_not_found');
+  const noKey = refusedBy(steps.key, begin(withKey(message, undefined)), 'missing_api_key');
+  const unknownKey = refusedBy(steps.key, begin(withKey(message, unknown)), 'invalid_api_key');
+  const noRoute = refusedBy(steps.route, begin(message, '/api/v1/nothing'), 'route_not_found');
   return [
     { id: 'refused-no-key', what: 'refused: no key', run: noKey.run },
     { id: 'refused-unknown', what: 'refused: a key that nobody has, SHA-256, remembered', ...unknownKey },
@@ -42,22 +46,22 @@ function bodyOf(problem) {
   return problemBytes(problem, REQUEST_ID, PAGES);
 }
 
-/** What a step of the request path refuses, as one of the benchmark. */
-function asked(step, exchange, code) {
-  const nobody = new PromiseReceiver();
+/** Returns a benchmark step that runs an admission step, and renders its refusal. Throws if the code is another one. */
+function refusedBy(step, exchange, code) {
+  const ignored = new PromiseReceiver();
   const run = () => {
     exchange.refusal = undefined;
-    const passes = step.check(exchange, nobody);
+    const passes = step.check(exchange, ignored);
     if (passes !== false || exchange.refusal.code !== code)
       throw new Error(
-        `not ${code}, but ${exchange.refusal?.code ?? (passes ? 'let in' : 'a question to the database')}`,
+        `expected ${code}, got ${exchange.refusal?.code ?? (passes ? 'no refusal' : 'a database query')}`,
       );
     return bodyOf(exchange.refusal);
   };
-  return { prepare: () => remember(step, exchange), run };
+  return { prepare: () => refreshCaches(step, exchange), run };
 }
 
-/** The message with another key. */
+/** Returns a copy of the message with another secret, or without one. */
 function withKey({ method, httpVersion, headers, rawHeaders, socket }, secret) {
   const others = rawHeaders.slice(0, rawHeaders.indexOf('Authorization'));
   const { authorization: _own, ...rest } = headers;

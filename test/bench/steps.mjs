@@ -1,12 +1,12 @@
 /**
- * `npm run bench:steps`: what each step of a plain request costs by itself, in time and in bytes that are allocated, so that a change
- * that makes a request dearer names its step. Measures dist/; test/performance holds the bytes to limits.
+ * `npm run bench:steps`: measures the time and the allocated bytes of each step of a plain request, so that a
+ * regression can be attributed to its step. Measures `dist/`. `test/performance/steps.spec.ts` limits the bytes.
  */
 import { openSync } from 'node:fs';
 import { commit, machineFacts } from './machine.mjs';
 
 const THOROUGH = { rounds: 21, calls: 20_000, milliseconds: 80 };
-/** Enough for the bytes. */
+/** Rounds with --json. They are too short for times, but sufficient for bytes. */
 const QUICK = { rounds: 3, calls: 20_000, milliseconds: 0 };
 
 export const options = {
@@ -14,9 +14,13 @@ export const options = {
   json: { about: 'the bytes of each step by its id, as JSON; a few seconds' },
 };
 
-/** @returns {id, what, lowestNs, medianNs, bytes} of each step */
+/**
+ * Measures the steps.
+ * @param only IDs of the steps to measure, or undefined for all
+ * @returns {id, what, lowestNs, medianNs, bytes} of each step
+ */
 async function measureSteps(only, amount) {
-  // Only now: dist/ may have been built since this program began.
+  // Imported lazily, because these modules import `dist/`, which this program may have just built.
   const { openGateway, makeKey, receiveRequests } = await import('./steps-parts.mjs');
   const { stepsOf } = await import('./steps-list.mjs');
   const { measureStep } = await import('./steps-measure.mjs');
@@ -27,7 +31,7 @@ async function measureSteps(only, amount) {
     const steps = await stepsOf(gateway, requests, key);
     const unknown = only?.find((id) => !steps.some((step) => step.id === id));
     if (unknown !== undefined)
-      throw new Error(`--only: there is no ${unknown}; ${steps.map(({ id }) => id).join(', ')}`);
+      throw new Error(`--only: unknown step ${unknown}; use ${steps.map(({ id }) => id).join(', ')}`);
     const figures = [];
     for (const step of steps) {
       if (only !== undefined && !only.includes(step.id)) continue;
@@ -53,7 +57,10 @@ function table(figures) {
   );
 }
 
-/** Measures the steps. @returns their table, or with --json the bytes of each */
+/**
+ * Measures the steps.
+ * @returns the table as Markdown; with --json the bytes by step ID
+ */
 export async function measure({ only, json }) {
   const { cpu, kernel, versions } = machineFacts();
   const figures = await measureSteps(only?.split(','), json ? QUICK : THOROUGH);

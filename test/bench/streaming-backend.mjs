@@ -1,4 +1,7 @@
-/** A backend of streams: `/hello` answers at once, `/events` an event a second with its time, `/large` 1 GiB as fast as it is read. */
+/**
+ * Backend for long-lived clients. `/events` sends an event with the current time every second, and `/large` sends 1 GiB
+ * as fast as the client reads. All other paths return a short response at once.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
@@ -6,6 +9,7 @@ const EVENT_INTERVAL_MS = 1_000;
 export const LARGE_BYTES = 1024 ** 3;
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 
+/** Starts the backend in this process on a free port. The caller must call `stop` of the result. */
 export async function startStreamingBackend() {
   const streams = new Set();
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** Trailgate as a deployment runs it: the built program, all roles, counters in Redis, SQLite in a temporary folder. */
+/** Starts the built program like a deployment: all roles, counters in Redis, and SQLite in a temporary folder. */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,14 +9,14 @@ import { GATEWAY_CORE, startProgram, temporaryFolder, untilReady } from './proce
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const USAGE_ATTEMPTS = 20;
-/** What was counted without Redis is counted there key by key: with very many of them that takes its time. */
+/** Maximum time until Redis is in use again. Replaying the counts of an outage takes longer with many keys. */
 const BACK_TIMEOUT_MS = 120_000;
-/** What was under way when Redis came back may still be counted there. */
+/** Time for requests that were in flight when Redis came back, because they may still be counted. */
 const BACK_SETTLE_MS = 1_000;
-/** Accounts that are asked for their usage at once. */
+/** Number of concurrent requests for usage. */
 const PARALLEL_READS = 64;
 
-/** `gateway.yaml` of every benchmark: local listeners on free ports, and what is given. */
+/** Returns a `gateway.yaml` with local listeners on free ports, and the given settings. */
 export function configuration({ gateway = {}, ...rest }) {
   return {
     gateway: { host: '127.0.0.1', port: 0, limits: { connectionsPerAddress: 0 }, ...gateway },
@@ -27,10 +27,14 @@ export function configuration({ gateway = {}, ...rest }) {
 }
 
 /**
- * Starts it and waits until it listens.
- * @param {{ name: string, config: object, redisUrl: string, logLevel?: string, core?: number | string, nodeArgs?: string[],
- *   args?: string[], fill?: (dataDir: string) => Promise<void>, env?: NodeJS.ProcessEnv }} options `fill` may write to the database
- *   before the start; `env`: more variables
+ * Starts the program, and resolves when it listens. `stopProgram` or `stopAll` stops it.
+ * @param {{ name: string, config: object, redisUrl: string, logLevel?: string, core?: number | string,
+ *   nodeArgs?: string[], args?: string[], fill?: (dataDir: string) => Promise<void>, env?: NodeJS.ProcessEnv
+ *   }} options
+ *   - `config`: content of `gateway.yaml`
+ *   - `redisUrl`: empty for no Redis
+ *   - `fill`: writes to the database before the start
+ *   - `args`, `env`: additional arguments and variables of the program
  */
 export async function startTrailgate({ name, config, redisUrl, fill, ...options }) {
   const { logLevel = 'warn', core = GATEWAY_CORE, nodeArgs = [], args = [], env = {} } = options;
@@ -76,18 +80,22 @@ function linesOf(log, event) {
   return Number(stdout);
 }
 
-/** Resolves when the counters are in Redis again, with all that was counted without it; at once where they were never lost. */
+/**
+ * Resolves when the gateway uses Redis again and has replayed the counts of each outage. Resolves at once if the log
+ * contains no outage. Rejects after 2 minutes.
+ */
 async function redisIsBack({ log }) {
   if (linesOf(log, 'quota_store_lost') === 0) return;
   const deadline = performance.now() + BACK_TIMEOUT_MS;
   while (linesOf(log, 'quota_store_back') < linesOf(log, 'quota_store_lost')) {
-    if (performance.now() > deadline) throw new Error('Redis was too slow, and the gateway has not gone back to it');
+    if (performance.now() > deadline)
+      throw new Error('Redis was too slow, and the gateway still does not use it again');
     await sleep(100);
   }
   await sleep(BACK_SETTLE_MS);
 }
 
-/** The URLs that the `listening` lines give by role; false until both are there. */
+/** Returns the URLs in the `listening` lines of the log by role; false until gateway and admin listen. */
 function listeningUrls({ log }) {
   const urls = {};
   for (const [line] of readFileSync(log, 'utf8').matchAll(/^\{.*"event":"listening".*\}$/gm)) {
@@ -109,7 +117,10 @@ function adminClient(url, token) {
   };
 }
 
-/** The windows as the key's own usage page tells them; asking costs nothing. Asked again while Redis is too slow. */
+/**
+ * Returns the windows in the key's own usage report, which uses no quota. Repeats the request up to 20 times while the
+ * response is 503, because Redis is too slow.
+ */
 export async function usage(url, secret) {
   for (let attempt = 0; ; attempt++) {
     const response = await fetch(`${url}/api/v1/usage`, { headers: { authorization: `Bearer ${secret}` } });
@@ -120,7 +131,10 @@ export async function usage(url, secret) {
   }
 }
 
-/** What accounts have used this month, all of them together. @param {string[]} secrets one of each account */
+/**
+ * Returns the sum of the month counts of accounts.
+ * @param {string[]} secrets a secret of each account
+ */
 export async function monthTotal(url, secrets) {
   let total = 0;
   for (let at = 0; at < secrets.length; at += PARALLEL_READS) {

@@ -1,17 +1,17 @@
-/** Trailgate's rows of the table: its keys are made through the admin API, as an operator would. */
+/** Defines and starts Trailgate's rows of the table. Creates the keys through the admin API, as an operator does. */
 import { ACCOUNTS, BENCH_LIMITS, KEYS_PER_ACCOUNT, SCOPE, TINY_LIMITS, writeSecrets } from './keys.mjs';
 import { startRedis } from './redis.mjs';
 import { configuration, monthTotal, startTrailgate, usage } from './trailgate-program.mjs';
 
-/** Admin calls that are under way at once while the keys are made. */
+/** Number of accounts that are filled with keys concurrently. */
 const PARALLEL_CALLS = 8;
 
-/** A scope that some operation has, and not the one that is asked for. */
+/** Scope of another operation, for a key that lacks the required scope. */
 const OTHER_SCOPE = 'invoices:read';
 
 const DOES_ALL = { keyed: true, scoped: true, limits: true };
 
-/** The rows of the table: as it is run under load, and with one log line a request. */
+/** Trailgate's rows: without log lines of successful requests, and with one log line per request. */
 export const TRAILGATES = [
   { id: 'trailgate', title: '**Trailgate**', ...DOES_ALL, start: (context) => start(context, 'trailgate', 'warn') },
   {

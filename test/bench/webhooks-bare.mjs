@@ -1,6 +1,8 @@
 /**
- * The least that a delivery can cost: the same body, posted again and again by `node:http` over connections that are kept, nothing signed,
- * read or written. Prints one line, `RESULT {json}`. Arguments: URL, bytes of the body, seconds.
+ * Measures the minimum cost of a delivery: posts the same body with `node:http` over keep-alive connections, without
+ * signing and without a database. Prints one line, `RESULT {json}`.
+ *
+ * Arguments: URL, size of the body in bytes, duration in seconds.
  */
 import { Agent, request } from 'node:http';
 

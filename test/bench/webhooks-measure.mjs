@@ -1,4 +1,4 @@
-/** Rounds of webhooks: as many deliveries as the worker makes, a few of them at a steady rate, and plain requests beside these. */
+/** Measures webhook deliveries at capacity and at a steady rate, and plain requests with and without deliveries. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { coreBusySeconds, cpuSeconds, residentMegabytes } from './accounting.mjs';
@@ -7,19 +7,19 @@ import { GATEWAY_CORE, startProgram } from './processes.mjs';
 import { median } from './report.mjs';
 import { ENDPOINTS_EACH } from './webhooks-scene.mjs';
 
-/** Of one account each: some 270 deliveries. */
+/** Event rate of the steady load. Each event has nine deliveries, so there are 270 deliveries per second. */
 export const STEADY_EVENTS_PER_SECOND = 30;
 const CONNECTIONS = 8;
 const BODY_BYTES = 500;
 
-/** @returns the value below which that share of them lies. */
+/** Returns a quantile: the value below which that share of the values lies. */
 function quantile(values, share) {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 }
 
-/** What the program used while `work` was done. */
-async function accounted({ program, postgres }, work) {
+/** Runs `work`. Resolves to its result, and the CPU time in seconds and memory of the program and PostgreSQL. */
+async function measureUse({ program, postgres }, work) {
   const read = () => ({
     cpu: cpuSeconds(program.pid),
     database: postgres === undefined ? undefined : cpuSeconds(postgres.pid),
@@ -39,13 +39,13 @@ async function accounted({ program, postgres }, work) {
   };
 }
 
-/** As many as the worker makes, and then the delay of some at a steady rate. */
+/** Measures rounds of deliveries: their rate and CPU time at capacity, and their delay at a steady rate. */
 export async function measureDeliveries(scene, { rounds, seconds }, title) {
   const measured = [];
-  await scene.keepBusy(seconds / 2);
+  await scene.deliverAtCapacity(seconds / 2);
   for (let round = 0; round < rounds; round++) {
-    const { result, ...used } = await accounted(scene, () => scene.keepBusy(seconds));
-    const steady = await accounted(scene, () => scene.keepSteady(seconds, STEADY_EVENTS_PER_SECOND));
+    const { result, ...used } = await measureUse(scene, () => scene.deliverAtCapacity(seconds));
+    const steady = await measureUse(scene, () => scene.deliverSteadily(seconds, STEADY_EVENTS_PER_SECOND));
     const { delaysMs } = scene.receiver;
     const figures = {
       perSecond: result / used.seconds,
@@ -67,17 +67,20 @@ export async function measureDeliveries(scene, { rounds, seconds }, title) {
   return { title, ...mediansOf(measured) };
 }
 
-/** Plain requests in a closed loop: with no deliveries, and with some; and these alone, so that the two can be told apart. */
+/**
+ * Measures plain requests in a closed loop, with and without deliveries. Also measures the deliveries alone, and
+ * subtracts their CPU time from that of both.
+ */
 export async function measureRequests(scene, { rounds, seconds }) {
   const gateway = { url: scene.url, secretsFile: scene.secretsFile, limits: true };
   const requests = () => runLoad(gateway, { seconds, connections: CONNECTIONS });
-  const deliveries = () => scene.keepSteady(seconds, STEADY_EVENTS_PER_SECOND);
+  const deliveries = () => scene.deliverSteadily(seconds, STEADY_EVENTS_PER_SECOND);
   const measured = { alone: [], beside: [] };
   await runLoad(gateway, { seconds: 1, connections: CONNECTIONS, verify: true });
   for (let round = 0; round < rounds; round++) {
-    const only = await accounted(scene, deliveries);
-    const alone = await accounted(scene, requests);
-    const both = await accounted(scene, async () => (await Promise.all([requests(), deliveries()]))[0]);
+    const only = await measureUse(scene, deliveries);
+    const alone = await measureUse(scene, requests);
+    const both = await measureUse(scene, async () => (await Promise.all([requests(), deliveries()]))[0]);
     measured.alone.push(requestFigures(alone, 0));
     measured.beside.push(requestFigures(both, only.cpu));
   }
@@ -95,7 +98,7 @@ function requestFigures({ result, cpu, foreignCoreUse }, cpuOfDeliveries) {
   return { cpuMicroseconds, perSecond, p50, p99, foreignCoreUse };
 }
 
-/** The same bodies from a loop of `node:http` that does nothing else. */
+/** Measures a loop that only posts bodies of the same size with `node:http`, see `webhooks-bare.mjs`. */
 export async function measureBare(scene, { rounds, seconds }) {
   const script = path.join(import.meta.dirname, 'webhooks-bare.mjs');
   const url = scene.receiverUrl;
@@ -106,7 +109,8 @@ export async function measureBare(scene, { rounds, seconds }) {
     const program = startProgram({ name: `bare-${round}`, command: process.execPath, args, core: GATEWAY_CORE });
     await new Promise((resolve) => program.child.once('exit', resolve));
     const [, json] = /^RESULT (.*)$/m.exec(readFileSync(program.log, 'utf8')) ?? [];
-    if (json === undefined) throw new Error(`the bare loop said nothing:\n${readFileSync(program.log, 'utf8')}`);
+    if (json === undefined)
+      throw new Error(`webhooks-bare.mjs printed no result:\n${readFileSync(program.log, 'utf8')}`);
     const { cpuMicroseconds, perSecond } = JSON.parse(json);
     measured.push({ cpuMicroseconds, perSecond, coreUse: (perSecond * cpuMicroseconds) / 1e6, foreignCoreUse: 0 });
   }

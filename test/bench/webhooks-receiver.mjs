@@ -1,4 +1,4 @@
-/** Receivers of webhooks that cost next to nothing: one that takes what it gets, one that takes it and never responds. */
+/** Receivers of webhooks that use little CPU: one that responds at once, and one that never responds. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,16 +7,20 @@ const HEAD_END = '\r\n\r\n';
 const RESPONSE = 'HTTP/1.1 204 No Content\r\nConnection: keep-alive\r\n\r\n';
 const PATIENCE_MS = 60_000;
 
-/** Counts what arrives; a webhook without a signature, or one that comes a second time, is an error. */
+/** Receiver counts deliveries. It records a complaint if a delivery has no signatures or arrives twice. */
 export class Receiver {
-  /** Of the events that have arrived, how often. */
+  /** Deliveries that have arrived, by host, path and webhook ID. */
   seen = new Map();
-  /** By how much each came behind the time in its data. */
+  /** Time in ms from the creation of each event, which is in its data, to its delivery. */
   delaysMs = [];
   count = 0;
   complaint;
 
-  /** @param {number} hosts ports of 127.0.0.1 that it listens on @returns {Promise<string[]>} their URLs */
+  /**
+   * Starts servers on free ports of 127.0.0.1. They run until this process exits.
+   * @param {number} hosts number of servers
+   * @returns {Promise<string[]>} their URLs
+   */
   async start(hosts) {
     const ports = [];
     for (let host = 0; host < hosts; host++) ports.push(await listening(this.#server(host)));
@@ -30,7 +34,7 @@ export class Receiver {
       socket.on('data', (piece) => {
         text += piece.toString('latin1');
         for (let end = this.endOf(text); end > 0; end = this.endOf(text)) {
-          this.take(text.slice(0, end), host);
+          this.record(text.slice(0, end), host);
           text = text.slice(end);
           socket.write(RESPONSE);
         }
@@ -38,15 +42,15 @@ export class Receiver {
     });
   }
 
-  /** Forgets what came so far. */
+  /** Clears deliveries, delays and count. Keeps a complaint. */
   reset() {
     this.seen.clear();
     this.delaysMs = [];
     this.count = 0;
   }
 
-  /** Resolves when so many have come since `reset`; rejects when they do not, or something was wrong. */
-  async until(count) {
+  /** Resolves when `count` deliveries have arrived since `reset`. Rejects after 60 s, or if there is a complaint. */
+  async waitFor(count) {
     const deadline = performance.now() + PATIENCE_MS;
     while (this.count < count && this.complaint === undefined) {
       if (performance.now() > deadline) throw new Error(`${this.count} of ${count} deliveries have arrived. No table.`);
@@ -55,7 +59,7 @@ export class Receiver {
     if (this.complaint !== undefined) throw new Error(`${this.complaint}. No table.`);
   }
 
-  /** Where the first request in the text ends; 0 while it is not all there. */
+  /** Returns the end of the first request in the text; 0 if it is incomplete. */
   endOf(text) {
     const headEnd = text.indexOf(HEAD_END);
     if (headEnd < 0) return 0;
@@ -64,7 +68,7 @@ export class Receiver {
     return text.length < end ? 0 : end;
   }
 
-  take(request, host) {
+  record(request, host) {
     const atMs = performance.now();
     const [, path] = /^POST (\S+) /.exec(request) ?? [];
     const [, id] = /\r\nwebhook-id: (\S+)/i.exec(request) ?? [];
@@ -78,7 +82,10 @@ export class Receiver {
   }
 }
 
-/** @returns {Promise<string>} where connections are taken and nothing is ever said. */
+/**
+ * Starts a server that accepts connections and never responds. It runs until this process exits.
+ * @returns {Promise<string>} its URL
+ */
 export async function startHanging() {
   const server = createServer((socket) => socket.on('error', () => undefined).resume());
   return `http://127.0.0.1:${await listening(server)}`;

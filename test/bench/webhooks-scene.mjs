@@ -1,4 +1,4 @@
-/** What webhooks are measured on: the program, accounts with endpoints, receivers, and a service that hands events in. */
+/** Setup of the webhook benchmark: the program, accounts with endpoints, receivers, and a service that sends events. */
 import { randomBytes } from 'node:crypto';
 import { registerHooks } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,19 +9,23 @@ import { startRedis } from './redis.mjs';
 import { configuration, startTrailgate } from './trailgate-program.mjs';
 import { Receiver, startHanging } from './webhooks-receiver.mjs';
 
-/** 1,000 endpoints: of each account nine that respond at once, and later one that hangs. */
+/** Number of accounts. Each has nine endpoints that respond at once, and in some measurements one that hangs. */
 const ACCOUNTS = 100;
 export const ENDPOINTS_EACH = 9;
-/** Nine endpoints are at the same host, as with those who receive for many. */
+/**
+ * Number of receiving hosts. Nine endpoints share a host, as with services that receive webhooks for many customers.
+ */
 const HOSTS = 100;
 const AT_ONCE = 8;
-/** With the rest of the payload an event has some 500 bytes. */
+/** Padding of an event, which has about 500 bytes in total. */
 const FILLING = 'x'.repeat(300);
-/** Deliveries that are under way or wait while the worker is to have enough to do. */
+/** Maximum number of outstanding deliveries at capacity. More than these would only wait. */
 const MAX_WAITING = 4_000;
 const EVENTS_A_BATCH = 20;
 
-/** PostgreSQL comes from the support of the tests, which is TypeScript with imports of `.js`. */
+/**
+ * Resolves imports between support files of tests. Node runs them as TypeScript, but their import paths end in `.js`.
+ */
 registerHooks({
   resolve(specifier, context, next) {
     const fromSupport = specifier.startsWith('.') && context.parentURL?.includes('/test/support/');
@@ -29,10 +33,15 @@ registerHooks({
   },
 });
 
-/** Each has folders of its own. */
+/** Number of scenes so far, which makes names of folders unique. */
 let scenes = 0;
 
-/** Starts all of it. @param {'SQLite' | 'PostgreSQL'} kind @param {string[]} nodeArgs of the program */
+/**
+ * Starts the program with its backend and stores, and creates accounts, keys and endpoints. The caller must call `stop`
+ * of the result.
+ * @param {'SQLite' | 'PostgreSQL'} kind
+ * @param {string[]} nodeArgs arguments of Node for the program
+ */
 export async function openWebhookScene(kind, nodeArgs = []) {
   const name = `webhooks-${kind.toLowerCase()}-${++scenes}`;
   const postgres = kind === 'PostgreSQL' ? await (await import('../support/postgres.ts')).startPostgres() : undefined;
@@ -84,7 +93,7 @@ class WebhookScene {
     await this.#addEndpoints((account) => Array.from({ length: ENDPOINTS_EACH }, (_, each) => url(account, each)));
   }
 
-  /** Gives each account an endpoint more, which takes what it gets and never responds. */
+  /** Adds an endpoint that never responds to each account. */
   async addHanging() {
     const url = await startHanging();
     await this.#addEndpoints((account) => [`${url}/${account}`]);
@@ -105,8 +114,11 @@ class WebhookScene {
     await this.postgres?.stop();
   }
 
-  /** Hands so many events in, each of the next account. @returns how many deliveries to receivers that respond come of it. */
-  async handIn(count) {
+  /**
+   * Sends `count` events to the program in one request, each for the next account. Rejects if they are not accepted.
+   * @returns the number of deliveries to endpoints that respond
+   */
+  async sendEvents(count) {
     const sentMs = performance.now();
     const events = Array.from({ length: count }, () => {
       const number = this.#events++;
@@ -123,33 +135,39 @@ class WebhookScene {
     return count * ENDPOINTS_EACH;
   }
 
-  /** Keeps the worker busy for so long; resolves when all has arrived. @returns {Promise<number>} deliveries. */
-  async keepBusy(seconds) {
+  /**
+   * Sends events for `seconds`, so that the worker always has deliveries to make. Resolves when all have arrived.
+   * @returns {Promise<number>} number of deliveries
+   */
+  async deliverAtCapacity(seconds) {
     const endMs = performance.now() + seconds * 1_000;
     this.receiver.reset();
     let expected = 0;
     while (performance.now() < endMs) {
       if (expected - this.receiver.count > MAX_WAITING) await sleep(1);
-      else expected += await this.handIn(EVENTS_A_BATCH);
+      else expected += await this.sendEvents(EVENTS_A_BATCH);
     }
-    await this.receiver.until(expected);
+    await this.receiver.waitFor(expected);
     return expected;
   }
 
-  /** One event after the other at a steady rate; resolves when all has arrived. @returns {Promise<number>} deliveries. */
-  async keepSteady(seconds, eventsPerSecond) {
+  /**
+   * Sends single events at a steady rate. Resolves when all deliveries have arrived.
+   * @returns {Promise<number>} number of deliveries
+   */
+  async deliverSteadily(seconds, eventsPerSecond) {
     const startMs = performance.now();
     this.receiver.reset();
     const pending = [];
     for (let event = 0; event < seconds * eventsPerSecond; event++) {
       await sleep(Math.max(0, startMs + (event * 1_000) / eventsPerSecond - performance.now()));
-      const one = this.handIn(1);
-      // Looked at below; until then it would end the process.
+      const one = this.sendEvents(1);
+      // `Promise.all` below reports the error. Without this handler, an earlier rejection would end the process.
       one.catch(() => undefined);
       pending.push(one);
     }
     const expected = (await Promise.all(pending)).reduce((sum, each) => sum + each, 0);
-    await this.receiver.until(expected);
+    await this.receiver.waitFor(expected);
     return expected;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:webhooks`: how many webhooks a second one core delivers and what one costs, on both databases, with and without endpoints that
- * hang; how long one takes; and what a plain request costs meanwhile. docs/benchmarks.md says how it measures. Prints no table when a delivery
- * did not arrive, came twice or was not signed.
+ * `npm run bench:webhooks`: measures webhook deliveries with both databases, with and without endpoints that hang:
+ * their rate on one core, CPU time and delay. Also measures plain requests during deliveries. Prints an error instead
+ * of tables if a delivery was lost, duplicated or unsigned. docs/benchmarks.md describes the method.
  */
 import { commit, machineFacts } from './machine.mjs';
 import { FOREIGN_USE_LIMIT } from './report.mjs';
@@ -51,7 +51,7 @@ function tablesOf({ deliveries, bare, requests }) {
 function notesOf({ deliveries, requests }) {
   const worst = Math.max(...[...deliveries, ...requests].map(({ worstForeignUse }) => worstForeignUse));
   if (worst <= FOREIGN_USE_LIMIT) return [];
-  return [`> Other work took up to ${Math.round(worst * 100)} % of the program's core: the CPU figures are somewhat higher, the times longer and the deliveries far fewer than they were alone.`]; // prettier-ignore
+  return [`> Other work used up to ${Math.round(worst * 100)} % of the program's core. CPU figures and times are too high, and the rates of deliveries far too low.`]; // prettier-ignore
 }
 
 function caption({ cpu, cores, kernel, versions }, { rounds, seconds }) {
@@ -71,7 +71,7 @@ async function measureKinds({ only: kinds = DATABASES, profile, ...settings }) {
       figures.bare = await measureBare(scene, settings);
     }
     await scene.stop();
-    // Of its own: in the other one there are as many deliveries already, and the process has aged.
+    // Uses a new scene, because the process and the database of the first one have already handled many deliveries.
     const beside = await openWebhookScene(kind, nodeArgs);
     await beside.addHanging();
     figures.deliveries.push(await measureDeliveries(beside, settings, `900 endpoints beside 100 that hang, ${kind}`));
@@ -80,7 +80,10 @@ async function measureKinds({ only: kinds = DATABASES, profile, ...settings }) {
   return figures;
 }
 
-/** Measures deliveries on both databases. @returns the tables */
+/**
+ * Measures deliveries with both databases.
+ * @returns the tables as Markdown
+ */
 export async function measure(given) {
   const head = caption(machineFacts(), given);
   const figures = await measureKinds(given);

@@ -1,7 +1,10 @@
 /**
- * Lists, reads, renames and deletes a pet with a client in JavaScript, as an assistant would: it reads the id in the
- * text of a result, and sends it as a text, since JavaScript rounds a number of 19 digits.
+ * Lists, reads, renames and deletes a pet through an MCP client library. Takes the ID from the text of a result, and
+ * sends it as a string. As a number it would be rounded, because it has 19 digits.
+ *
  * Usage: URL=… API_KEY=… node client.mjs <client>
+ *
+ * Prints JSON with the number of tools, and the text of the pet.
  */
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -11,7 +14,7 @@ const { URL: url = '', API_KEY: key = '' } = process.env;
 const headers = { authorization: `Bearer ${key}` };
 const info = { name: 'exact', version: '1.0.0' };
 
-/** Each opens a client: how many tools it lists, and what a call says as text. */
+/** Connectors by client library. Each returns the number of listed tools, and a function that returns a call's text. */
 const CLIENTS = {
   async sdk() {
     const client = new Client(info);

@@ -1,4 +1,7 @@
-/** Verifies webhooks, given as a JSON list on the standard input, with each library; prints what each makes of each. */
+/**
+ * Verifies each webhook of a JSON array on standard input with each library. Prints a JSON array of webhook, library
+ * and outcome.
+ */
 import { text } from 'node:stream/consumers';
 import OpenAI from 'openai';
 import { validateWebhook } from 'replicate';

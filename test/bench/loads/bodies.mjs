@@ -1,4 +1,4 @@
-/** Load 3: larger answers, and requests with bodies. */
+/** Load 3: larger responses, and requests with bodies. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ export async function measure(settings) {
     operations: ['GET /bodies/{name}', 'POST /bodies', 'POST /digest'].map(operation),
     backend: backendOf(folder),
   });
-  await arrivesWhole(gateway, folder);
+  await checkBodies(gateway, folder);
   const rows = [
     ...Object.entries(ANSWERS).map(([name, size]) => ({
       id: `GET ${name}`,
@@ -45,12 +45,17 @@ export async function measure(settings) {
 
 const sizeText = (size) => (size < KILO * KILO ? `${size / KILO} KB` : `${size / KILO / KILO} MB`);
 
+/** Returns the expected response of `POST /bodies` to a body of `size` bytes, as fields of a `LoadRequest`. */
 export function received(size) {
   const text = `{"received":${size}}`;
   return { contains: text, length: text.length };
 }
 
-/** Files of JSON of exactly these sizes, for the backend to answer with and for the load to send. */
+/**
+ * Writes JSON files for the backend to return and for the load to send.
+ * @param sizes exact sizes in bytes by file name
+ * @returns the folder of the files
+ */
 export function writeBodies(sizes = ANSWERS) {
   const folder = path.join(temporaryFolder(), 'files', 'bodies');
   mkdirSync(folder, { recursive: true });
@@ -62,7 +67,10 @@ export function writeBodies(sizes = ANSWERS) {
   return folder;
 }
 
-/** Answers files; a request's body is read whole, and answered with its length or its MD5. */
+/**
+ * Returns the nginx configuration of a backend that serves the files of `folder` at `/bodies/`. It responds to
+ * `/bodies` with the length of the request body, and to `/digest` with its MD5.
+ */
 export function backendOf(folder) {
   const answer = (text) => `content_by_lua_block {
         ngx.req.read_body()
@@ -83,8 +91,8 @@ export function backendOf(folder) {
   };
 }
 
-/** Before the load: what is sent is what arrives, in both directions. */
-async function arrivesWhole({ url, keys }, folder) {
+/** Checks before the load that bodies arrive unchanged in both directions. */
+async function checkBodies({ url, keys }, folder) {
   const authorization = `Bearer ${keys.plain.secrets[0]}`;
   const large = JSON.stringify({ noise: Array.from({ length: 20_000 }, () => Math.random()) });
   const digest = await fetch(`${url}/api/v1/digest`, {

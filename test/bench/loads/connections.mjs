@@ -1,12 +1,15 @@
-/** Load 4: the same requests over few and over very many connections, all of them busy. */
+/** Load 4: the same requests over few and many connections, all of which are busy. */
 import { COLUMNS, fixed, notesOf, tableOf } from './report.mjs';
 import { measureRows } from './rounds.mjs';
 import { openScene } from './scene.mjs';
 
 const COUNTS = [16, 64, 256, 1_000, 4_000];
-/** As many requests as there are connections are cut off at the end: where they are many, rounds are longer, so that they stay few. */
+/**
+ * Maximum number of connections per second of a round. At the end of a round, one request per connection is
+ * interrupted. Rounds with many connections are longer, so that the share of these requests stays small.
+ */
 const CONNECTIONS_PER_SECOND = 250;
-/** As many as can wait at once. The default of 1,024 would refuse some: 503 is right there, but would not be measured here. */
+/** Maximum number of waiting requests. With the default of 1,024 the gateway would refuse some requests with 503. */
 const QUEUE = 8_192;
 
 export const title = 'Connections';

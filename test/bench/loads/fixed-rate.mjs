@@ -1,20 +1,22 @@
-/** Runs the constant-rate load and says what came back. A wrong or missing answer is an error. */
+/** Runs the constant-rate load in a separate program. A wrong or missing response is an error. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { LOAD_CORE, startProgram, stopProgram, truncateLog } from '../processes.mjs';
 
 const PROGRAM = path.join(import.meta.dirname, 'open-loop.mjs');
-/** The load, too, is compiled while it runs, and stops for that: by then next to nothing is left of it. */
+/** Duration of the unmeasured load at the start. After it, the load's own compilation causes almost no pauses. */
 const WARM_UP_SECONDS = 4;
 const CONNECTIONS = 64;
 
 /**
- * @param {{ url: string, path: string, method?: string, bodyFile?: string, secretsFile: string, ca?: string, expected: string, limits: boolean }} target
- *   `ca`: file of the certificate that is trusted, where `url` is over TLS; `expected` body of every answer, which must have RateLimit
- *   fields where `limits`
- * @param {{ rate: number, seconds: number }} load `rate`: requests a second
- * @returns {Promise<{ requests: number, told: number, waited: number, latency: object, lateness: object }>} quantiles in ms; `requests` with,
- *   `told` without those of the warm-up; `waited`: found every connection busy at their instant, which counts as their latency
+ * Sends requests at a constant rate. Rejects if a response is wrong or missing.
+ * @param {{ url: string, path: string, method?: string, bodyFile?: string, secretsFile: string, ca?: string,
+ *   expected: string, limits: boolean }} target `ca`: file of the trusted certificate, for TLS; `expected`: body of
+ *   every response; `limits`: whether responses must have RateLimit fields
+ * @param {{ rate: number, seconds: number }} load `rate`: requests per second
+ * @returns {Promise<{ requests: number, told: number, waited: number, latency: object, lateness: object }>} quantiles
+ *   in ms, and numbers of requests. `requests` includes the warm-up, and `told` excludes it. `waited` requests had no
+ *   free connection when they were due; the latency includes their wait.
  */
 export async function runFixedRate({ url, expected, ...target }, { rate, seconds }) {
   const settings = {
@@ -29,8 +31,8 @@ export async function runFixedRate({ url, expected, ...target }, { rate, seconds
   const program = startProgram({
     name: 'open-loop',
     command: 'chrt',
-    // A pause of the load would look like one of the gateway: a new space this large is swept seldom, and V8's threads, which would
-    // take turns of milliseconds with it on its core, leave their work to it.
+    // A pause of the load would look like a pause of the gateway. A large young generation makes collections rare.
+    // Without --single-threaded, V8's threads would interrupt the load for milliseconds, because they share its core.
     args: [
       '--idle',
       '0',
@@ -48,8 +50,9 @@ export async function runFixedRate({ url, expected, ...target }, { rate, seconds
   const output = readFileSync(program.log, 'utf8');
   truncateLog(program);
   const [, json] = /^RESULT (.*)$/m.exec(output) ?? [];
-  if (!json) throw new Error(`the constant-rate load said nothing that can be used:\n${output.slice(-1_000)}`);
+  if (!json) throw new Error(`the constant-rate load printed no result:\n${output.slice(-1_000)}`);
   const result = JSON.parse(json);
-  if (result.failure) throw new Error(`${result.failure} (${result.answered} of ${result.sent} had been answered)`);
+  if (result.failure)
+    throw new Error(`${result.failure} (after ${result.answered} responses to ${result.sent} requests)`);
   return result;
 }

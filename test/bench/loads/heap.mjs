@@ -1,13 +1,15 @@
-/** What a Node process holds after a full garbage collection, asked through its inspector: no code of the benchmark runs in it. */
+/** Measures the heap of a Node process after a full garbage collection, through its inspector. */
 import { readFileSync } from 'node:fs';
 import { untilReady } from '../processes.mjs';
 
-/** Starts a program with an inspector on a free port. */
+/** Arguments of Node that open an inspector on a free port. */
 export const INSPECTED = ['--inspect=127.0.0.1:0'];
 
 /**
- * @param {{ log: string }} program started with {@link INSPECTED}, its log not yet emptied
- * @returns {Promise<() => Promise<{ heap: number, buffers: number }>>} MB in use after a collection: objects, and memory of buffers
+ * Connects to the inspector of a program. Call it before the log is truncated, because the log contains the address.
+ * @param {{ log: string }} program program started with {@link INSPECTED}
+ * @returns {Promise<() => Promise<{ heap: number, buffers: number }>>} a function that collects garbage and resolves to
+ *   the memory in use, in MB: objects on the heap, and contents of buffers
  */
 export async function openHeap(program) {
   const address = () => /Debugger listening on (ws:\S+)/.exec(readFileSync(program.log, 'utf8'))?.[1];
@@ -29,7 +31,7 @@ export async function openHeap(program) {
       socket.send(JSON.stringify({ id: calls, method }));
     });
   return async () => {
-    // What finalizers of the first one let go, the second one frees.
+    // The second collection frees what finalizers have released after the first one.
     await call('HeapProfiler.collectGarbage');
     await call('HeapProfiler.collectGarbage');
     const { usedSize, backingStorageSize = 0 } = await call('Runtime.getHeapUsage');

@@ -1,6 +1,6 @@
 /**
- * Accounts and keys written straight into the database, in the rows that the product itself would write, before it starts: its admin
- * API commits every key with an audit entry of its own, which takes minutes for 100,000.
+ * Writes accounts and keys directly into the database before the program starts, as the same rows that it would write.
+ * The admin API would take minutes for 100,000 keys, because it commits each key with an audit entry.
  */
 import path from 'node:path';
 import { writeSecrets } from '../keys.mjs';
@@ -11,9 +11,11 @@ const KEYS_PER_ACCOUNT = 10;
 const ROWS_PER_STATEMENT = 500;
 
 /**
- * Writes `count` keys of `plan`, ten to an account.
- * @param {{ dataDir: string, name: string, count: number, plan: string, scope: string }} options `name` of the file of secrets
- * @returns {Promise<{ secrets: string[], secretsFile: string, oneOfEachAccount: string[] }>}
+ * Writes `count` keys with ten keys per account, and a file of their secrets.
+ * @param {{ dataDir: string, name: string, count: number, plan: string, scope: string }} options `name`: prefix of the
+ *   file of secrets
+ * @returns {Promise<{ secrets: string[], secretsFile: string, oneOfEachAccount: string[] }>} `oneOfEachAccount`: a
+ *   secret of each account
  */
 export async function writeKeys({ dataDir, name, count, plan, scope }) {
   const { newId } = await dist('stores/database/ids.js');
@@ -42,13 +44,13 @@ export async function writeKeys({ dataDir, name, count, plan, scope }) {
   };
 }
 
-/** As `AccountStore.create` writes it. */
+/** Returns a row like `AccountStore.create`. */
 function accountRow(id, plan, times) {
   const grant = { grant_period: 0, grant_amount: 0 };
   return { id, name: 'Rafting', plan, time_zone: 'UTC', billing_day: 1, status: 'active', ...grant, ...times };
 }
 
-/** As `ApiKeyStore.create` writes it. */
+/** Returns a row like `ApiKeyStore.create`. */
 function keyRow(id, accountId, scope, hint, times) {
   return {
     id,

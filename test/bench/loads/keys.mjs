@@ -1,4 +1,4 @@
-/** Load 2: whether a request costs more where many keys are active, and what the process holds for them. */
+/** Load 2: the cost of requests with few and many active keys, and the memory of these keys. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { residentMegabytes } from '../accounting.mjs';
 import { SCOPE } from '../keys.mjs';
@@ -10,12 +10,12 @@ import { openScene } from './scene.mjs';
 const COUNTS = [1, 100, 1_000, 10_000, 100_000];
 const CHECK_COUNTS = [1, 1_000];
 const FILL_SECONDS = 5;
-/** Few: a key that nobody has used yet has to be looked up, and its counters made, which is not what is measured. */
+/** Number of connections for the first use of the keys. It is small, because the first use of a key is expensive. */
 const FILL_CONNECTIONS = 16;
-/** What the first use of the keys leaves to be written is written by then. */
+/** Time until the program has written everything that the first use of the keys has left to write. */
 const SETTLE_MS = 12_000;
 const FILL_ATTEMPTS = 60;
-/** By then a process that does nothing has given back what the load needed (decision 0028). */
+/** Time until an idle process has released the memory that the load needed (decision 0028). */
 const QUIET_MS = 60_000;
 const AIM_SPREAD = 0.1;
 const AIM_MEGABYTES = 200;
@@ -28,7 +28,7 @@ export async function measure(settings) {
     const name = `keys-${count}`;
     console.error(`${name}: starting`);
     const groups = { plain: { count, plan: 'bench', scope: SCOPE } };
-    // A single account may use the connections that 100 would.
+    // A single account may use all connections to the backend.
     const gateway = await openScene({ name, groups, service: { accountShare: 1 } });
     if (!settings.check) await useAll(gateway, count);
     const held = count.toLocaleString('en');
@@ -45,10 +45,10 @@ export async function measure(settings) {
   };
 }
 
-/** Sends until every key has been used: they are then in the cache, and their counters in Redis. */
+/** Sends requests until every key has been used, so that all keys are cached and have counters in Redis. */
 async function useAll(gateway, count) {
   for (let attempt = 0; (gateway.sent ?? 0) < count; attempt++) {
-    if (attempt === FILL_ATTEMPTS) throw new Error(`keys-${count}: not all keys could be used in time`);
+    if (attempt === FILL_ATTEMPTS) throw new Error(`keys-${count}: the first use of all keys took too long`);
     await runLoad(gateway, { seconds: FILL_SECONDS, connections: FILL_CONNECTIONS, verify: true });
     await gateway.redisIsBack();
   }

@@ -1,6 +1,6 @@
 /**
- * Load 1: what the gateway adds to the latency of a request at 10, 50 and 80 % of what it can take, and what nginx + Lua by hand adds at
- * the same rates: plain, over TLS, and with a body to send.
+ * Load 1: the latency that the gateway adds at 10, 50 and 80 % of its capacity. Compares it with nginx + Lua at the
+ * same rates. Measures plain requests, requests over TLS, and requests with a body.
  */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { makeCertificate } from '../certificate.mjs';
 import { makePeerKeys, SCOPE } from '../keys.mjs';
 import { PLAIN_REQUEST, runLoad } from '../load.mjs';
 import { PEERS } from '../peers.mjs';
-import { goFirst, stopProgram } from '../processes.mjs';
+import { setRealTimePriority, stopProgram } from '../processes.mjs';
 import { median } from '../report.mjs';
 import { backendOf, received, writeBodies } from './bodies.mjs';
 import { runFixedRate } from './fixed-rate.mjs';
@@ -26,9 +26,9 @@ const BASE_PATH = '/api/v1';
 const AIM_SHARE = 0.5;
 const AIM_MS = 1;
 const ATTEMPTS = 5;
-/** The gateway writes its log within 100 ms. */
+/** Time until the gateway has written its log lines, which takes at most 100 ms. */
 const LOG_MS = 200;
-/** Rounds are longer than elsewhere: of 1,000 requests only one tells p99.9. */
+/** Minimum duration of a round. It is longer than elsewhere, because only one of 1,000 requests determines p99.9. */
 const LEAST_SECONDS = 10;
 const PEER_WARM_UP_SECONDS = 3;
 
@@ -38,13 +38,13 @@ export async function measure({ way: chosen, ...settings }) {
   const ways = waysOf(writeBodies({ '1k': POST_BYTES }), makeCertificate()).filter(
     ({ title: name }) => chosen === undefined || name.includes(chosen),
   );
-  if (ways.length === 0) throw new Error(`--way: no way has ${chosen} in its title`);
+  if (ways.length === 0) throw new Error(`--way: no title contains "${chosen}"`);
   const measured = [];
   for (const way of ways) measured.push(await measureWay(way, settings));
   return { ways: measured };
 }
 
-/** What is sent, and what the backend, the gateway and the peer have in common. */
+/** Returns the measured kinds of requests, with the settings of backend, gateway and peer. */
 function waysOf(folder, tls) {
   const backend = backendOf(folder);
   const post = { method: 'POST', bodyFile: path.join(folder, '1k'), ...received(POST_BYTES) };
@@ -65,12 +65,12 @@ async function measureWay(way, { rounds, seconds, check, quick }) {
   const { id, title: name, backend, tls, request } = way;
   const operations = [{ match: 'POST /bodies', service: 'customers', scopes: [SCOPE] }];
   const gateway = await openScene({ name: `latency-${id}`, operations, backend, gateway: tls && { tls } });
-  const goesFirst = letGoFirst(gateway);
+  const goesFirst = prioritizeServers(gateway);
   if (check) {
     await compare(gateway, way, { rate: CHECK_RATE, seconds: 1 }, true);
     await stop(gateway);
     await compare(await openPeer(way), way, { rate: CHECK_RATE, seconds: 1 }, true);
-    console.error(`latency, ${name}: every answer was right, and counted once`);
+    console.error(`latency, ${name}: every response was correct and counted once`);
     return { title: name, rows: [] };
   }
   const row = { id: `capacity, ${name}`, title: 'capacity', gateway, request };
@@ -82,7 +82,7 @@ async function measureWay(way, { rounds, seconds, check, quick }) {
     seconds: quick ? seconds : Math.max(seconds, LEAST_SECONDS),
   }));
   const own = await measureLoads('Trailgate', gateway, way, loads, { rounds, quick });
-  // Not side by side: a process that is idle tidies up, on the core of the one that is measured.
+  // Stops the gateway before the peer runs, because an idle process collects garbage on the core of the measured one.
   await stop(gateway);
   const peer = await openPeer(way);
   const others = await measureLoads('nginx + Lua', peer, way, loads, { rounds, quick });
@@ -104,22 +104,25 @@ async function measureLoads(name, gateway, way, loads, { rounds, quick }) {
   return rows;
 }
 
-/** The peer that does the same job, with a backend and a Redis of its own. */
+/** Starts the peer with a separate backend and Redis, and warms it up. The caller must pass it to `stop`. */
 async function openPeer({ id: way, backend: locations, tls, request }) {
   const kind = PEERS.find(({ id }) => id === PEER);
   const backend = await startBackend(`${kind.id}-${way}`, locations);
   const started = await kind.start({ backend, keys: makePeerKeys(), tls });
   const url = started.tlsUrl ?? started.url;
-  // It never goes on without Redis.
+  // The peer has no mode without Redis.
   const peer = { ...kind, ...started, url, backend, redisIsBack: async () => {}, timesLost: () => 0 };
-  letGoFirst(peer);
+  prioritizeServers(peer);
   await runLoad(peer, { seconds: PEER_WARM_UP_SECONDS, connections: 64, request });
   return peer;
 }
 
-/** What stands behind the gateway goes before the load that shares their core: it would otherwise make them wait, and be charged for it. */
-function letGoFirst({ backend, redis }) {
-  return [backend.program, redis.program].every(goFirst);
+/**
+ * Gives backend and Redis a real-time priority, so that the load on the same core does not delay them.
+ * @returns false if that failed
+ */
+function prioritizeServers({ backend, redis }) {
+  return [backend.program, redis.program].every(setRealTimePriority);
 }
 
 async function stop({ program, backend, redis }) {
@@ -127,17 +130,20 @@ async function stop({ program, backend, redis }) {
   for (const one of [program, backend.program, redis.program]) await stopProgram(one);
 }
 
-/** The backend by itself, then through the gateway; done again where that went on without Redis meanwhile, unless `keepLost`. */
+/**
+ * Measures the backend directly, and then through the gateway. Repeats both if the gateway has continued without Redis,
+ * unless `keepLost`. Rejects after five attempts.
+ */
 async function compare(gateway, { request, expected, tls }, load, keepLost) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { secretsFile, backend } = gateway;
     const asked = { method: request.method, bodyFile: request.bodyFile, secretsFile, expected };
     const behind = { ...asked, url: backend.url, path: request.path.slice(BASE_PATH.length), limits: false };
-    const direct = await counted(gateway, behind, load);
+    const direct = await runCounted(gateway, behind, load);
     await gateway.redisIsBack();
     const target = { ...asked, url: gateway.url, path: request.path, ca: tls?.cert, limits: true };
     const lostBefore = gateway.timesLost();
-    const through = await counted(gateway, target, load);
+    const through = await runCounted(gateway, target, load);
     const lostRedis = gateway.timesLost() - lostBefore;
     if (lostRedis > 0 && !keepLost) continue;
     return {
@@ -149,10 +155,13 @@ async function compare(gateway, { request, expected, tls }, load, keepLost) {
       requests: through.told,
     };
   }
-  throw new Error('latency: Redis was too slow every time; is the machine busy with something else?');
+  throw new Error('latency: Redis was too slow in every attempt. Check whether other work uses the machine.');
 }
 
-/** What an earlier load cut off at its end may still be on its way. */
+/**
+ * Resolves when the backend's count no longer changes, because interrupted requests of an earlier load may still
+ * arrive.
+ */
 async function untilQuiet(backend) {
   let [before, now] = [-1, await backend.requests()];
   while (now !== before) {
@@ -161,8 +170,11 @@ async function untilQuiet(backend) {
   }
 }
 
-/** Nothing is cut off at the end of this load: the backend and the month windows must have counted exactly what was answered. */
-async function counted(gateway, target, load) {
+/**
+ * Runs a constant-rate load. Rejects if the backend or the month windows do not count exactly the responses. This load
+ * interrupts no requests at its end.
+ */
+async function runCounted(gateway, target, load) {
   const read = async () => ({ backend: await gateway.backend.requests(), months: await gateway.monthTotal() });
   await untilQuiet(gateway.backend);
   const before = await read();
@@ -171,15 +183,15 @@ async function counted(gateway, target, load) {
   await sleep(LOG_MS);
   const after = await read();
   if (after.backend - before.backend !== result.requests)
-    throw new Error(`latency: ${result.requests} answers, but the backend counted ${after.backend - before.backend}`);
+    throw new Error(`latency: ${result.requests} responses, but the backend counted ${after.backend - before.backend}`);
   const expected = target.limits ? result.requests : 0;
   if (gateway.timesLost() === lostBefore && after.months - before.months !== expected)
     throw new Error(`latency: ${expected} requests, but the month windows counted ${after.months - before.months}`);
   return result;
 }
 
-/** Median over the rounds of what `value` takes from each. */
-const over = (row, value) => median(row.rounds.map(value));
+/** Returns the median of a value over the rounds of a row. `value` extracts it from a round. */
+const medianOver = (row, value) => median(row.rounds.map(value));
 
 export function table({ ways }) {
   return ways.map((way) => `#### ${way.title}\n\n${tableOfWay(way)}`).join('\n\n');
@@ -197,21 +209,21 @@ function tableOfWay({ title: name, capacity, rows, closed, goesFirst }) {
       const column = `${kind} ${name.replace('999', '99.9')}`;
       columns[column] = (row) =>
         fixed(
-          over(row, (round) => value(round, name)),
+          medianOver(row, (round) => value(round, name)),
           3,
         );
     }
   }
   columns['load late p99'] = (row) =>
     fixed(
-      over(row, (round) => round.lateness.gateway.p99),
+      medianOver(row, (round) => round.lateness.gateway.p99),
       3,
     );
-  columns['found no free connection'] = (row) => whole(over(row, (round) => round.waited.gateway));
+  columns['found no free connection'] = (row) => whole(medianOver(row, (round) => round.waited.gateway));
   const titled = rows.map((row) => ({ ...row, title: `${row.share * 100} %` }));
   const half = rows
     .filter(({ share }) => share === AIM_SHARE)
-    .map((row) => over(row, (round) => kinds.added(round, 'p99')));
+    .map((row) => medianOver(row, (round) => kinds.added(round, 'p99')));
   return [
     `Capacity, by Trailgate's closed loop of 64 connections: ${whole(capacity)} requests a second. Milliseconds, medians of the rounds.`,
     tableOf('of capacity', titled, columns),
@@ -222,7 +234,7 @@ function tableOfWay({ title: name, capacity, rows, closed, goesFirst }) {
     ),
     ...(goesFirst
       ? []
-      : ['> Backend and Redis had to share their core with the load as equals: that is in all figures.']),
+      : ['> Backend and Redis had no priority over the load on their core, which affects all figures.']),
     ...notesOf([closed, ...rows.map((row) => ({ ...row, id: `${row.name}, ${name} at ${row.rate} requests/s` }))]),
   ].join('\n\n');
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:loads`: the running program under other loads than the one of `npm run bench`, a table for each. docs/benchmarks.md says
- * how it measures. Prints no table when any answer was wrong, or was not counted where it had to be.
+ * `npm run bench:loads`: measures the program under other loads than `npm run bench`, with a table for each load.
+ * Prints an error instead of a table if a response was wrong or was not counted. docs/benchmarks.md describes the
+ * method.
  */
 import { commit, machineFacts } from '../machine.mjs';
 import { stopAll } from '../processes.mjs';
@@ -17,14 +18,14 @@ import * as ways from './ways.mjs';
 import * as workers from './workers.mjs';
 
 const LOADS = { latency, keys, bodies, connections, refusals, workers, logs, ways, tools, soak };
-/** Takes as long as it is told to, so it runs only when it is asked for. */
+/** The memory check, which runs only on request, because the user chooses its duration. */
 const ON_DEMAND = 'soak';
 
 export const options = {
   only: { takes: 'a,b', about: 'some of', among: Object.keys(LOADS) },
-  soak: { about: 'the memory check too; it is not among the others by itself' },
+  soak: { about: 'also run the memory check, which is not part of the default' },
   minutes: { takes: 'N', about: 'length of the memory check', normal: { normal: 10, quick: 1 }, most: 1_440 },
-  way: { takes: 'text', about: 'of the ways only those whose title has this text' },
+  way: { takes: 'text', about: 'for latency and ways: only rows whose title contains this text' },
   rounds: { takes: 'N', about: 'rounds of every row', normal: { normal: 4, quick: 1 }, most: 100 },
   seconds: { takes: 'N', about: 'length of a round', normal: { normal: 5, quick: 2 }, most: 600 },
   quick: { about: 'one round of 2 s, a minute of memory check: a look, not a measurement' },
@@ -36,14 +37,14 @@ function chosenLoads({ only, soak: withSoak, check }) {
   return withSoak ? [...new Set([...only, ON_DEMAND])] : only;
 }
 
-/** Measures the loads one after the other, and prints a table for each. */
+/** Measures the loads one after the other, prints their tables, and writes the result file. */
 export async function measure({ check, 'write-docs': docs, ...settings }) {
   const machine = machineFacts();
   for (const id of chosenLoads({ ...settings, check })) {
     const load = LOADS[id];
     const startedMs = performance.now();
     const figures = await load.measure({ ...settings, check });
-    // The next one begins on a machine where nothing of this one runs.
+    // Nothing of this load may run during the next one.
     await stopAll();
     const minutes = ((performance.now() - startedMs) / 60_000).toFixed(1);
     if (check) {

@@ -1,11 +1,11 @@
-/** Load: what the log of single requests costs, off and on, with one account that asks for everything and with a hundred. */
+/** Load: the cost of request logs, with one account that makes all requests, and with 100 accounts. */
 import { SCOPE } from '../keys.mjs';
 import { aimLine, COLUMNS, fixed, notesOf, tableOf } from './report.mjs';
 import { measureRows } from './rounds.mjs';
 import { openScene } from './scene.mjs';
 
 const AIM_SHARE = 0.02;
-/** Ten to an account. */
+/** Number of keys, with ten keys per account. */
 const SCENES = { 'one account': 10, '100 accounts': 1_000 };
 
 export const title = 'Request logs';

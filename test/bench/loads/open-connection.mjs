@@ -1,4 +1,7 @@
-/** One keep-alive connection of the constant-rate load: a request at a time, and every answer looked at, to the last byte. */
+/**
+ * Keep-alive connection of the constant-rate load. It sends one request at a time, and checks every response to the
+ * last byte.
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -7,35 +10,38 @@ const READ_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
 
 export class OpenConnection {
-  /** The request that is under way. */
+  /** Index of the current request. */
   index = -1;
   #socket;
-  /** Head of the answer as far as it has come; undefined: the body is being read. */
+  /** Received part of the response head; undefined while the body is read. */
   #head = '';
   #bodyAt = 0;
   #closes = false;
 
   /**
-   * @param {{ port: number, ca: Buffer | undefined }} server `ca`: what is trusted, where it is to be over TLS
-   * @param {{ body: Buffer, limits: boolean }} expected what every answer must be: 200 with this body, and RateLimit fields where `limits`
-   * @param {{ answered(connection: OpenConnection): void, ready(connection: OpenConnection): void, fail(message: string): void }} told
-   *   `answered` when the last byte is there, `ready` when the next request can be sent
+   * @param {{ port: number, ca: Buffer | undefined }} server `ca`: trusted certificate; undefined for no TLS
+   * @param {{ body: Buffer, limits: boolean }} expected body of every response, whose status must be 200; `limits`:
+   *   whether responses must have RateLimit fields
+   * @param {{ answered(connection: OpenConnection): void, ready(connection: OpenConnection): void,
+   *   fail(message: string): void }} listener `answered` is called at the last byte of a response, and `ready` when the
+   *   next request can be sent. `fail` is called at a wrong response or a lost connection.
    */
-  constructor(server, expected, told) {
+  constructor(server, expected, listener) {
     this.server = server;
     this.expected = expected;
-    this.told = told;
+    this.listener = listener;
   }
 
+  /** Connects, and then calls `ready` of the listener. */
   async open() {
     const socket = this.server.ca === undefined ? this.#openPlain() : this.#openSecure();
     this.#socket = socket;
-    socket.on('error', ({ message }) => this.told.fail(`a connection failed: ${message}`));
+    socket.on('error', ({ message }) => this.listener.fail(`a connection failed: ${message}`));
     socket.on('end', () => {
-      if (socket === this.#socket && !this.#closes) this.told.fail('a connection was closed without notice');
+      if (socket === this.#socket && !this.#closes) this.listener.fail('a connection was closed without notice');
     });
     await once(socket, this.server.ca === undefined ? 'connect' : 'secureConnect');
-    this.told.ready(this);
+    this.listener.ready(this);
   }
 
   #openPlain() {
@@ -55,7 +61,7 @@ export class OpenConnection {
     return socket.on('data', (data) => this.#read(data, data.length));
   }
 
-  /** @param {Buffer} request */
+  /** Sends a request. Requires that `ready` has been called. */
   send(index, request) {
     this.index = index;
     this.#head = '';
@@ -79,23 +85,23 @@ export class OpenConnection {
     const isRight =
       this.#bodyAt + length <= body.length &&
       body.compare(buffer, from, size, this.#bodyAt, this.#bodyAt + length) === 0;
-    if (!isRight) return this.told.fail('a wrong body');
+    if (!isRight) return this.listener.fail('a wrong body');
     this.#bodyAt += length;
     if (this.#bodyAt === body.length) this.#end();
   }
 
   #judgeHead(head) {
-    if (!head.startsWith('HTTP/1.1 200 ')) return this.told.fail(`an answer that is none: ${head.slice(0, 300)}`);
+    if (!head.startsWith('HTTP/1.1 200 ')) return this.listener.fail(`an answer that is none: ${head.slice(0, 300)}`);
     const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
-    if (Number(length) !== this.expected.body.length) return this.told.fail(`a Content-Length of ${length}`);
-    if (this.expected.limits && !/\r\nratelimit: /i.test(head)) return this.told.fail('no RateLimit field');
+    if (Number(length) !== this.expected.body.length) return this.listener.fail(`a Content-Length of ${length}`);
+    if (this.expected.limits && !/\r\nratelimit: /i.test(head)) return this.listener.fail('no RateLimit field');
     this.#closes = /\r\nconnection: close/i.test(head);
   }
 
-  /** A connection that the gateway closes (it does so after so many requests) makes room for a new one. */
+  /** Ends a response. Reconnects if the gateway closes the connection, as it does after a number of requests. */
   #end() {
-    this.told.answered(this);
-    if (!this.#closes) return this.told.ready(this);
+    this.listener.answered(this);
+    if (!this.#closes) return this.listener.ready(this);
     this.#socket.destroy();
     this.#closes = false;
     void this.open();

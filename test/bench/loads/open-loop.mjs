@@ -1,15 +1,17 @@
 /**
- * A program of its own: requests at a constant rate over raw sockets. Every request has its instant before the first one is sent, and its
- * latency counts from that instant, whether or not a connection was free then: a gateway that stalls is charged for everyone who
- * would have called meanwhile (no coordinated omission). Prints one line, `RESULT {json}`.
+ * Sends requests at a constant rate over raw sockets. Prints one line, `RESULT {json}`.
  *
- * Started by `fixed-rate.mjs`, with SCHED_IDLE on the load's core: it turns without a pause, because timers come a millisecond late,
- * and takes only the time that nobody else there wants.
+ * The due times of all requests are fixed before the first one is sent. Latency counts from the due time, even if no
+ * connection is free then. If the gateway stalls, the latency of all requests that are due meanwhile therefore
+ * increases (no coordinated omission).
+ *
+ * `fixed-rate.mjs` starts this program on the load's core with SCHED_IDLE. It polls without pauses, because timers are
+ * up to a millisecond late, and uses only CPU time that no other program on the core needs.
  */
 import { readFileSync } from 'node:fs';
 import { OpenConnection } from './open-connection.mjs';
 
-/** From the last instant on. */
+/** Maximum time from the last due time to the last response. */
 const LATEST_ANSWER_MS = 10_000;
 
 const settings = JSON.parse(process.argv[2]);
@@ -31,7 +33,7 @@ const requests = readFileSync(secretsFile, 'utf8')
 const server = { port, ca: ca === undefined ? undefined : readFileSync(ca) };
 const expectation = { body: Buffer.from(settings.body), limits: settings.limits };
 const total = Math.round(rate * (seconds + warmUpSeconds));
-/** Requests of the warm-up are sent and answered, but not told of. */
+/** Index of the first request after the warm-up. The figures exclude earlier requests. */
 const firstTold = Math.round(rate * warmUpSeconds);
 const intervalMs = 1_000 / rate;
 const latencies = new Float64Array(total - firstTold);
@@ -41,15 +43,15 @@ const free = [];
 let sent = 0;
 let answered = 0;
 let startMs = 0;
-/** Requests before this one, in order of their instants, found every connection busy when theirs came. */
+/** Index after the last request that was due while every connection was busy. */
 let waitedUntil = 0;
 let waited = 0;
-/** How late this program itself was, of those that did not have to wait for a connection. */
+/** Number of values in `lateness`: the requests that did not have to wait for a connection. */
 let prompt = 0;
 
 const dueMs = (index) => startMs + index * intervalMs;
 
-const told = {
+const listener = {
   answered({ index }) {
     if (index >= firstTold) latencies[index - firstTold] = performance.now() - dueMs(index);
     answered += 1;
@@ -63,13 +65,13 @@ const told = {
   },
 };
 
-/** Sends what is due. Connections take turns. */
-function turn() {
+/** Sends the requests that are due, until all have a response. Connections take turns. */
+function sendDue() {
   const nowMs = performance.now();
   while (sent < total && dueMs(sent) <= nowMs) {
     const connection = free.shift();
     if (connection === undefined) {
-      noteWaiting(nowMs);
+      countWaiting(nowMs);
       break;
     }
     if (sent >= Math.max(firstTold, waitedUntil)) lateness[prompt++] = performance.now() - dueMs(sent);
@@ -77,11 +79,12 @@ function turn() {
     sent += 1;
   }
   if (answered === total) report();
-  else if (nowMs > dueMs(total) + LATEST_ANSWER_MS) told.fail(`${sent - answered} requests were never answered`);
-  else setImmediate(turn);
+  else if (nowMs > dueMs(total) + LATEST_ANSWER_MS) listener.fail(`${sent - answered} requests got no response`);
+  else setImmediate(sendDue);
 }
 
-function noteWaiting(nowMs) {
+/** Counts the requests that are due and have no free connection, each once. */
+function countWaiting(nowMs) {
   const due = Math.min(total, Math.floor((nowMs - startMs) / intervalMs) + 1);
   waited += Math.max(0, due - Math.max(sent, waitedUntil, firstTold));
   waitedUntil = Math.max(waitedUntil, due);
@@ -99,6 +102,6 @@ function report() {
   process.exit();
 }
 
-for (let opened = 0; opened < connections; opened++) await new OpenConnection(server, expectation, told).open();
+for (let opened = 0; opened < connections; opened++) await new OpenConnection(server, expectation, listener).open();
 startMs = performance.now() + intervalMs;
-turn();
+sendDue();

@@ -1,4 +1,6 @@
-/** Load 5: what a refusal costs beside a request that is forwarded. Whoever is refused must not be the more expensive caller. */
+/**
+ * Load 5: the cost of refusals compared with forwarded requests. Refused clients should not be the more expensive ones.
+ */
 import { BENCH_LIMITS, newSecret, SCOPE, writeSecrets } from '../keys.mjs';
 import { PLAIN_REQUEST } from '../load.mjs';
 import { aimLine, COLUMNS, fixed, notesOf, tableOf } from './report.mjs';
@@ -20,11 +22,11 @@ export const title = 'Refusals';
 export async function measure(settings) {
   const unknown = Array.from({ length: UNKNOWN_KEYS }, newSecret);
   const secretsFile = writeSecrets('unknown-keys.txt', unknown);
-  // The last character belongs to the checksum.
+  // Changes the last character, which is part of the checksum.
   const malformed = unknown.map((secret) => secret.slice(0, -1) + (secret.endsWith('A') ? 'B' : 'A'));
   const open = await openRefusing('refusals', { failedAuthentication: { perMinute: 0 } });
   const throttled = await openRefusing('refusals-throttled', {});
-  // From an address that is shut out nobody is told of usage.
+  // The month counts cannot be read, because the throttle also refuses requests for usage from this address.
   delete throttled.monthTotal;
   const files = { unknown: secretsFile, malformed: writeSecrets('malformed-keys.txt', malformed) };
   const rows = [
@@ -34,7 +36,7 @@ export async function measure(settings) {
       id: 'throttled',
       title: '429 `too_many_failed_attempts`: unknown keys, the address is throttled',
       gateway: throttled,
-      // The first twenty of a minute are told that there is no such key.
+      // The first 20 requests per minute get 401, before the throttle refuses the others.
       request: refusal(429, 'too_many_failed_attempts', { secretsFile, sometimes: 401 }),
     },
   ];
@@ -59,7 +61,7 @@ function refusal(status, code, { path = PLAIN_REQUEST.path, limits = false, ...m
   return { path, status, contains: `"code":"${code}"`, limits, ...more };
 }
 
-/** Keys with a limit are let in now and then, as long as they have some left. */
+/** Returns the rows of refusals. Keys with a used-up limit sometimes get 200, until the limit is used up again. */
 function refusalsOf(gateway, { unknown, malformed }) {
   const { minute, month, unscoped } = gateway.keys;
   const row = (id, text, request) => ({ id, title: text, gateway, request });

@@ -1,21 +1,25 @@
-/** Tables of the loads, their place in docs/benchmarks.md, and one result file by commit for all of them. */
+/** Formats the tables of loads, and writes them to docs/benchmarks.md and to the result file of a commit. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { FOREIGN_USE_LIMIT, replaceInDocs } from '../report.mjs';
 
 const RESULTS = path.join(import.meta.dirname, '../results');
 
-/** A figure with so many digits; `–` where there is none. */
+/** Formats a figure with `digits` decimal places. Returns `–` if it is undefined. */
 export function fixed(value, digits = 1) {
   return value === undefined ? '–' : value.toFixed(digits);
 }
 
+/** Formats a figure as an integer. Returns `–` if it is undefined. */
 export const whole = (value) => (value === undefined ? '–' : Math.round(value).toLocaleString('en'));
 
-/** The column of a row's median. @param {string} name of the figure */
+/**
+ * Returns a column with the median of a figure.
+ * @param {string} name name of the figure
+ */
 export const medianOf = (name, digits) => (row) => fixed(row.medians[name], digits);
 
-/** Columns that most loads have. */
+/** Columns of most loads. */
 export const COLUMNS = {
   'CPU µs/request, lowest': (row) => fixed(row.lowestCpu),
   median: medianOf('cpuMicroseconds', 1),
@@ -27,7 +31,11 @@ export const COLUMNS = {
   "use of the gateway's core": (row) => `${fixed(row.medians.gatewayCoreUse * 100, 0)} %`,
 };
 
-/** Rows as Markdown; the first column is the title. @param {Record<string, (row: object) => string>} columns */
+/**
+ * Returns a table as Markdown.
+ * @param {string} first heading of the first column, which contains the titles of the rows
+ * @param {Record<string, (row: object) => string>} columns functions that format a cell, by heading
+ */
 export function tableOf(first, rows, columns) {
   const lines = rows.map((row) => [row.title, ...Object.values(columns).map((cell) => cell(row))]);
   const head = [first, ...Object.keys(columns)];
@@ -35,12 +43,12 @@ export function tableOf(first, rows, columns) {
   return [head, alignment, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** One line on an aim. @param {boolean} met */
+/** Returns a line that says whether an aim is met. */
 export function aimLine(what, measured, met) {
   return `- ${met ? 'Met' : '**Not met**'}: ${what}. Measured: ${measured}.`;
 }
 
-/** What stands under a table when something was in the way; empty after a clean run. */
+/** Returns warnings about other work on the machine, and about rounds without Redis. */
 export function notesOf(rows) {
   const disturbed = rows.filter(({ worstForeignUse }) => worstForeignUse > FOREIGN_USE_LIMIT);
   const worst = Math.max(...disturbed.map(({ worstForeignUse }) => worstForeignUse));
@@ -48,13 +56,13 @@ export function notesOf(rows) {
   const names = (some) => some.map(({ id }) => id).join(', ');
   return [
     disturbed.length > 0 &&
-      `Other work took up to ${Math.round(worst * 100)} % of a core; do not trust the times of: ${names(disturbed)}.`,
+      `Other work used up to ${Math.round(worst * 100)} % of a core. Do not trust the times of: ${names(disturbed)}.`,
     lost.length > 0 &&
-      `Redis was too slow at times, and the gateway counted by itself, which is another job: ${names(lost)}.`,
+      `Redis was too slow at times. The gateway then counted without it, which is cheaper, in: ${names(lost)}.`,
   ].flatMap((line) => (line ? [`> ${line}`] : []));
 }
 
-/** One line on what was measured where. */
+/** Returns a line with the commit, the machine, the versions and the settings. */
 export function caption({ commit, date, machine, settings }) {
   const { node, nginx, redis, wrk } = machine.versions;
   return (
@@ -63,7 +71,7 @@ export function caption({ commit, date, machine, settings }) {
   );
 }
 
-/** Keeps a load's figures beside those of the others of the same commit. Returns the path, relative to the root. */
+/** Writes a load's figures into the result file of the commit. Returns the path relative to the project. */
 export function writeLoadResult(id, result) {
   mkdirSync(RESULTS, { recursive: true });
   const file = path.join(RESULTS, `${result.commit}-loads.json`);
@@ -72,7 +80,7 @@ export function writeLoadResult(id, result) {
   return path.relative(path.join(import.meta.dirname, '../../..'), file);
 }
 
-/** Puts a load's table into docs/benchmarks.md. */
+/** Writes a load's table into docs/benchmarks.md. */
 export function writeLoadDocs(id, text) {
   replaceInDocs(`load ${id}`, 'bench:loads', text);
 }

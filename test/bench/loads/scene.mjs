@@ -1,20 +1,21 @@
-/** What a load is measured on: a backend, a Redis and the program of their own, and keys. */
+/** Setup of a load: a backend, a Redis, API keys and the program. */
 import { startBackend } from '../backend.mjs';
 import { BENCH_LIMITS, SCOPE } from '../keys.mjs';
 import { startRedis } from '../redis.mjs';
 import { configuration, monthTotal, startTrailgate } from '../trailgate-program.mjs';
 import { writeKeys } from './key-rows.mjs';
 
-/** The keys of a load that does not say otherwise: as many as in `npm run bench`. */
+/** Default keys of a load, as many as in `npm run bench`. */
 const PLAIN_KEYS = { count: 1_000, plan: 'bench', scope: SCOPE };
 
 /**
- * Starts all of it. The gateway that is resolved to can be given to `measureRound`; its own keys are those of the group `plain`, those of
- * the others stand in `keys`.
- * @param {{ name: string, groups?: Record<string, { count: number, plan: string, scope: string }>, operations?: object[], plans?: object,
- *   service?: object, gateway?: object, usage?: object, backend?: object, counters?: 'redis' | 'own' }} options `groups` of keys, settings of `gateway.yaml`, more locations of
- *   the backend; `counters`: `redis`, or `own` for none; the rest is for `startTrailgate`
- * @returns {Promise<import('../peers.mjs').Gateway & { backend: object, keys: object }>}
+ * Starts a backend, a Redis and the program with API keys. `stopAll` stops them.
+ * @param {{ name: string, groups?: Record<string, { count: number, plan: string, scope: string }>,
+ *   operations?: object[], plans?: object, service?: object, gateway?: object, usage?: object, backend?: object,
+ *   counters?: 'redis' | 'own' }} options `groups`: keys by group; `operations` to `usage`: settings in `gateway.yaml`;
+ *   `backend`: additional nginx configuration; `counters`: `own` for no Redis. Other options are for `startTrailgate`.
+ * @returns {Promise<import('../peers.mjs').Gateway & { backend: object, keys: object }>} a gateway for `measureRound`,
+ *   which uses the keys of the group `plain`; `keys` has the keys of all groups
  */
 export async function openScene({
   name,

@@ -1,10 +1,10 @@
-/** Load 7: millions of requests of several kinds through one process, and whether what it holds after a collection grows. */
+/** Load 7: millions of requests of several kinds to one process, to check that its memory does not grow. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { residentMegabytes } from '../accounting.mjs';
 import { newSecret, SCOPE, writeSecrets } from '../keys.mjs';
 import { PLAIN_REQUEST } from '../load.mjs';
-import { interval } from '../measure.mjs';
+import { measureInterval } from '../measure.mjs';
 import { temporaryFolder, truncateLog } from '../processes.mjs';
 import { aimLine, fixed, tableOf, whole } from './report.mjs';
 import { INSPECTED, openHeap } from './heap.mjs';
@@ -13,11 +13,11 @@ import { openScene } from './scene.mjs';
 const CYCLE_SECONDS = 30;
 const CHECK_SECONDS = 8;
 const CONNECTIONS = 64;
-/** Fresh ones in every cycle: what is remembered of keys that do not exist must be bounded. */
+/** Number of new unknown keys per cycle. The gateway caches unknown keys, and that cache must be bounded. */
 const UNKNOWN_KEYS = 20_000;
-/** Before that caches fill, and code is still being compiled. */
+/** Share of the run after which memory is assessed. Before that, caches fill and code is compiled. */
 const SETTLED_AFTER = 1 / 3;
-/** Growth over the settled part, as a share of what is held, up to which it counts as flat. */
+/** Maximum growth of the memory during the assessed part, as a share of the memory at the end. */
 const FLAT_HEAP = 0.02;
 const FLAT_RESIDENT = 0.05;
 
@@ -51,7 +51,10 @@ function lineOf({ seconds, requests, heap, buffers, resident }) {
   return `soak: ${whole(seconds)} s, ${whole(requests)} requests: ${held}`;
 }
 
-/** Two thirds plain requests, then posts, unknown keys and paths; each part's answers are held against what was counted. */
+/**
+ * Runs one cycle: two thirds plain requests, then requests with a body, with unknown keys and with unknown paths.
+ * Rejects if responses were wrong, or were not counted correctly.
+ */
 async function runCycle(gateway, total, cycleSeconds) {
   const share = (part) => Math.max(1, Math.round(cycleSeconds * part));
   const unknown = writeSecrets('soak-unknown-keys.txt', Array.from({ length: UNKNOWN_KEYS }, newSecret));
@@ -65,16 +68,16 @@ async function runCycle(gateway, total, cycleSeconds) {
   ]) {
     await gateway.redisIsBack();
     truncateLog(gateway.program);
-    const { load } = await interval(gateway, { seconds, connections: CONNECTIONS, request });
+    const { load } = await measureInterval(gateway, { seconds, connections: CONNECTIONS, request });
     total.requests += load.requests;
     if (gateway.lostRedis()) total.lostRedis += 1;
   }
 }
 
 /**
- * A line through points, by least squares.
- * @param {[number, number][]} points x and y, three at least
- * @returns {{ slope: number, error: number }} y for each x, and its standard error
+ * Fits a line to points by least squares.
+ * @param {[number, number][]} points x and y of at least three points
+ * @returns {{ slope: number, error: number }} the slope and its standard error
  */
 function slopeOf(points) {
   const mean = (index) => points.reduce((sum, point) => sum + point[index], 0) / points.length;
@@ -90,8 +93,8 @@ function slopeOf(points) {
   return { slope, error: Math.sqrt(left / (points.length - 2) / xx) };
 }
 
-/** Verdict on the settled part. */
-function judge(samples) {
+/** Assesses the growth of the memory during the settled part of the run. */
+function assessGrowth(samples) {
   const settled = samples.slice(Math.floor(samples.length * SETTLED_AFTER));
   const requests = settled.at(-1).requests - settled[0].requests;
   const growthOf = (value) => {
@@ -108,7 +111,7 @@ export const howLong = ({ samples }) => `${CONNECTIONS} connections, ${whole(sam
 
 export function table({ samples, lostRedis }) {
   if (samples.length < 6) return `${samples.map(lineOf).join('\n')}\n\nToo short for a verdict.`;
-  const { requests, heap, resident, flat } = judge(samples);
+  const { requests, heap, resident, flat } = assessGrowth(samples);
   const at = (share) => samples[Math.min(samples.length - 1, Math.floor(samples.length * share))];
   const rows = [samples[0], at(SETTLED_AFTER), at(2 / 3), samples.at(-1)].map((sample) => ({
     ...sample,
@@ -129,6 +132,6 @@ export function table({ samples, lostRedis }) {
       `heap and buffers ${slope(heap)}, resident ${slope(resident)}`,
       flat,
     ),
-    ...(lostRedis > 0 ? [`> In ${lostRedis} intervals Redis was too slow, and the gateway counted by itself.`] : []),
+    ...(lostRedis > 0 ? [`> In ${lostRedis} intervals Redis was too slow, and the gateway counted without it.`] : []),
   ].join('\n\n');
 }

@@ -1,4 +1,4 @@
-/** Load 10: what a tool call of an assistant costs beside the REST request that it stands for. Same key, same limits, same backend. */
+/** Load 10: the cost of an MCP tool call compared with its REST request, with the same keys, limits and backend. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { SCOPE } from '../keys.mjs';
@@ -8,10 +8,11 @@ import { aimLine, fixed, medianOf, notesOf, tableOf, whole } from './report.mjs'
 import { measureRows } from './rounds.mjs';
 import { openScene } from './scene.mjs';
 
-/** Of the REST request: what the protocol may add. */
+/** Maximum CPU time of a tool call, relative to its REST request. */
 const AIM_RATIO = 1.5;
 /**
- * Until what serves a call is compiled as well as what serves a request, which is begun with: in the first seconds a call takes a tenth more.
+ * Duration of the warm-up. REST requests run first, so the code for tool calls is compiled later. In their first
+ * seconds, tool calls take a tenth more time.
  */
 const WARM_UP_SECONDS = 20;
 const MODERN = '2026-07-28';
@@ -22,7 +23,7 @@ const FIELDS = { name: { type: 'string' }, email: { type: 'string' }, tours: { t
 
 export const title = 'Tool calls';
 
-/** The service's description, from which the tools are made. */
+/** Writes the OpenAPI document of the service, from which the gateway generates the tools. Returns its path. */
 function writeDescription() {
   const operation = (operationId, description, more) => ({
     operationId,
@@ -77,7 +78,10 @@ export async function measure(settings) {
   return { rows: summaries.map((row, index) => ({ ...row, rest: summaries[restOf[index]] })) };
 }
 
-/** A call as a client sends it; its result has what the backend says. */
+/**
+ * Returns a tool call as an MCP client sends it.
+ * @param version protocol version of MCP
+ */
 function call(version, name, args) {
   const isModern = version === MODERN;
   const meta = {

@@ -1,6 +1,6 @@
 /**
- * Load 9: the ways that users take. The same gateways over plain HTTP, TLS and HTTP/2, with bodies in both directions, each beside the
- * nginx with Lua by hand of `npm run bench` on the same way.
+ * Load 9: requests over plain HTTP, TLS and HTTP/2, and with bodies in both directions. Compares each with the nginx +
+ * Lua peer of `npm run bench` under the same load.
  */
 import path from 'node:path';
 import { startBackend } from '../backend.mjs';
@@ -52,7 +52,7 @@ export async function measure(settings) {
     { title: '`GET` over TLS, answer of 100 KB', over: [secure, securePeer], request: large },
   ];
   const chosen = ways.filter(({ title: name }) => settings.way === undefined || name.includes(settings.way));
-  if (chosen.length === 0) throw new Error(`--way: no way has ${settings.way} in its title`);
+  if (chosen.length === 0) throw new Error(`--way: no title contains "${settings.way}"`);
   const rows = chosen.flatMap(({ over, ...way }) =>
     over.map((gateway, index) => ({ ...way, id: `${way.title}, ${index === 0 ? 'Trailgate' : 'peer'}`, gateway })),
   );

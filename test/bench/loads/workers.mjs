@@ -1,4 +1,7 @@
-/** Load 6: two workers against one, with Redis and without. What that gains depends on the cores that the load leaves: the table says it. */
+/**
+ * Load 6: two workers compared with one, with and without Redis. The gain depends on the cores that the load leaves to
+ * the gateway, so the table includes the CPU time of all programs.
+ */
 import { cpus } from 'node:os';
 import { pin } from '../processes.mjs';
 import { aimLine, COLUMNS, fixed, notesOf, tableOf, whole } from './report.mjs';
@@ -7,9 +10,9 @@ import { openScene } from './scene.mjs';
 
 const AIM_GAIN = 1.8;
 const WORKERS = 2;
-/** With as many cores gateway and load stay apart; with fewer they share. */
+/** Minimum number of cores at which gateway and load run on different cores. With fewer cores they share all. */
 const CORES_TO_PART = 4;
-/** Says nothing where a gateway has no core of its own. */
+/** Column that the table omits, because the gateways do not have exactly one core to themselves. */
 const GATEWAY_USE = "use of the gateway's core";
 
 export const title = 'Two workers against one';
@@ -59,7 +62,7 @@ export function table({ apart, cores, rows }) {
   ].join('\n\n');
 }
 
-/** What these cores could give if two workers needed no more for a request than one does. */
+/** Returns the maximum gain on these cores, if a request of two workers takes as much CPU time as a request of one. */
 function gainPossible(one, cores) {
   const all = cores / one.medians.everythingMicroseconds;
   const alone = 1 / one.medians.cpuMicroseconds;

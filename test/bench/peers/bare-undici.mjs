@@ -1,16 +1,16 @@
 /**
- * The least that a Node gateway can be: node:http in front, undici's `dispatch` behind, no policy at all. Head and small
- * body leave in one write.
+ * A minimal Node gateway without any policy: a `node:http` server that forwards with undici's `dispatch`. It writes the
+ * head and a small body of a response at once.
  */
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
 
 const pool = new Pool(process.env.BACKEND_URL, { connections: 128 });
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'proxy-connection']);
-/** Bodies up to this size are held until they are whole. */
+/** Maximum size of response bodies that are buffered completely. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
-/** Hands one answer of the backend to one client. */
+/** Forwarding passes one response of the backend to one client. */
 class Forwarding {
   constructor(response) {
     this.response = response;
@@ -18,8 +18,8 @@ class Forwarding {
   }
 
   onRequestStart(controller) {
-    if (this.response.destroyed) return controller.abort(new Error('the client went away while this waited'));
-    this.response.on('close', () => this.response.writableFinished || controller.abort(new Error('the client went away')));
+    if (this.response.destroyed) return controller.abort(new Error('the client disconnected while the request waited'));
+    this.response.on('close', () => this.response.writableFinished || controller.abort(new Error('the client disconnected')));
   }
 
   onResponseStart(controller, status) {
@@ -48,7 +48,7 @@ class Forwarding {
   }
 
   onResponseEnd() {
-    // as a string it joins the head in one buffer; as a Buffer the two would leave by writev
+    // Node joins a string body and the head in one buffer. It would write a Buffer separately, with writev.
     if (this.held) this.response.end(this.held.latin1Slice(), 'latin1');
     else this.response.end();
   }

@@ -1,4 +1,4 @@
-/** Fastify put together from its plugins as their read-me files say: a bearer check, one window in Redis, a proxy. */
+/** Fastify with plugins as in their documentation: a bearer check, one rate limit window in Redis, and a proxy. */
 import Fastify from 'fastify';
 import proxy from '@fastify/http-proxy';
 import rateLimit from '@fastify/rate-limit';

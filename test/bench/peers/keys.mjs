@@ -1,4 +1,4 @@
-/** The Node peers' key table: SHA-256 of the secret → who it is. */
+/** Key table of the Node peers: key records by the SHA-256 of the secret. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
@@ -12,7 +12,7 @@ const records = new Map(
     ]),
 );
 
-/** The record of `Authorization: Bearer …`, undefined where there is none. */
+/** Returns the key record of an `Authorization` header, or undefined. */
 export function findKey(authorization) {
   if (!authorization?.startsWith('Bearer ')) return undefined;
   return records.get(createHash('sha256').update(authorization.slice(7)).digest('hex'));

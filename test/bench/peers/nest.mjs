@@ -1,7 +1,7 @@
 /**
- * Nest as a team would first put it together: Express below, a guard for the key, the stock throttler with two windows and
- * its Redis storage, http-proxy behind (with the keep-alive agent that it does not have by default).
- * Decorators are applied by hand, because Node runs this file as it is.
+ * A typical first gateway with Nest: Express, a guard that checks the key, the standard throttler with two windows in
+ * Redis, and http-proxy. The proxy gets a keep-alive agent, which it lacks by default. Decorators are called as
+ * functions, because Node runs this file without compiling it.
  */
 import 'reflect-metadata';
 import { Agent } from 'node:http';
@@ -15,7 +15,7 @@ import { findKey } from './keys.mjs';
 
 const proxy = httpProxy.createProxyServer({
   target: process.env.BACKEND_URL,
-  // without a most: every client that goes away leaks a socket of http-proxy 1.18 (its issue 1559), and 128 are soon gone
+  // Without `maxSockets`, because http-proxy 1.18 leaks a socket for each client that disconnects (its issue 1559).
   agent: new Agent({ keepAlive: true }),
 });
 proxy.on('error', (_error, _request, response) => response.writeHead?.(502).end());
