@@ -12,7 +12,7 @@ interface Floor {
 }
 
 const floor = JSON.parse(readFileSync(FLOOR, 'utf8')) as Floor;
-const sources = globSync('{src,test}/**/*.{ts,tsx}', {
+const sources = globSync('{scripts,src,test}/**/*.{mjs,ts,tsx}', {
   exclude: ['src/panel/api/admin-api.d.ts', 'test/generated-clients/**', '**/node_modules/**'],
 });
 const pages = [...globSync('*.md'), ...globSync('docs/**/*.md')];
@@ -78,6 +78,12 @@ describe('the prose rules', () => {
     expect(longSentences(`Short one. ${long} and end. Short one.`)).toHaveLength(1);
     expect(longSentences(`- ${words(13)}\n  ${words(13)}\n- ${words(13)}`)).toHaveLength(1);
     expect(longSentences(`A ${words(25)}.`)).toHaveLength(1);
+  });
+
+  it('allow 25 words after the type of a JSDoc tag', () => {
+    const tag = `@param {{ name: string, run: () => { ${words(20)} } }} options`;
+    expect(longSentences(`${tag} ${words(23)}.`)).toEqual([]);
+    expect(longSentences(`${tag} ${words(24)}.`)).toHaveLength(1);
   });
 
   it('allow 25 words, headings, tables and code', () => {

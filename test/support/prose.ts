@@ -6,6 +6,9 @@ export const MAX_WORDS = 25;
 /** First words that hide the subject of a doc comment. */
 const HIDDEN_SUBJECT = /^(?:Of|By|As|Its|Those|Who|Which|What|Where|Whoever)\b/;
 
+/** Type of a JSDoc tag in JavaScript. Its braces can be nested three deep. */
+const JSDOC_TYPE = /(?<=^@\w+ )\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\} ?/;
+
 /** Returns the text of each `/** … *\/` comment of a source file, without its stars. */
 export function docComments(source: string): string[] {
   return Array.from(source.matchAll(/^[ \t]*\/\*\*([\s\S]*?)\*\//gm), ([, text = '']) =>
@@ -39,6 +42,7 @@ function paragraphs(text: string): string[] {
         .replaceAll(/\s+/g, ' ')
         .replaceAll(/`[^`]+`/g, '`code`')
         .replaceAll(/\]\([^)]*\)/g, ']')
+        .replace(JSDOC_TYPE, '')
         .trim(),
     );
 }
