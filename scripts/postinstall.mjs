@@ -1,6 +1,6 @@
 /**
- * Checks that the Node that npm installed with the packages starts, because all commands use it. npm runs this script
- * with that Node first, and with its own Node if that fails.
+ * Checks that the Node that npm installed with the packages starts, because all commands use it. This
+ * script runs with that Node first, and with npm's own Node if that fails.
  */
 import { execSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
