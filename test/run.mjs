@@ -23,11 +23,11 @@ import {
   statfsSync,
   writeFileSync,
 } from 'node:fs';
-import { registerHooks } from 'node:module';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import './support/typescript-imports.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /**
@@ -59,13 +59,6 @@ const EXIT_GRACE_MS = 15_000;
 /** Maximum number of characters of a failure in the summary at the end of the log. */
 const FAILURE_CHARACTERS = 600;
 
-/** Resolves imports between support files. Node runs them as TypeScript, but their import paths end in `.js`. */
-registerHooks({
-  resolve(specifier, context, next) {
-    const fromSupport = specifier.startsWith('.') && context.parentURL?.includes('/test/support/');
-    return next(fromSupport ? specifier.replace(/\.js$/, '.ts') : specifier, context);
-  },
-});
 const { findRedisServer, findPostgresBin, howToGet, installPackages, mayInstall, missingPackages } =
   await import('./support/servers.ts');
 const { startRedis } = await import('./support/redis.ts');

@@ -1,6 +1,5 @@
 /** Setup of the webhook benchmark: the program, accounts with endpoints, receivers, and a service that sends events. */
 import { randomBytes } from 'node:crypto';
-import { registerHooks } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startBackend } from './backend.mjs';
 import { BENCH_LIMITS, SCOPE, writeSecrets } from './keys.mjs';
@@ -8,6 +7,7 @@ import { stopProgram } from './processes.mjs';
 import { startRedis } from './redis.mjs';
 import { configuration, startTrailgate } from './trailgate-program.mjs';
 import { Receiver, startHanging } from './webhooks-receiver.mjs';
+import '../support/typescript-imports.mjs';
 
 /** Number of accounts. Each has nine endpoints that respond at once, and in some measurements one that hangs. */
 const ACCOUNTS = 100;
@@ -22,16 +22,6 @@ const FILLING = 'x'.repeat(300);
 /** Maximum number of outstanding deliveries at capacity. More than these would only wait. */
 const MAX_WAITING = 4_000;
 const EVENTS_A_BATCH = 20;
-
-/**
- * Resolves imports between support files of tests. Node runs them as TypeScript, but their import paths end in `.js`.
- */
-registerHooks({
-  resolve(specifier, context, next) {
-    const fromSupport = specifier.startsWith('.') && context.parentURL?.includes('/test/support/');
-    return next(fromSupport ? specifier.replace(/\.js$/, '.ts') : specifier, context);
-  },
-});
 
 /** Number of scenes so far, which makes names of folders unique. */
 let scenes = 0;

@@ -4,18 +4,12 @@
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
 import { cpus, loadavg, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import '../support/typescript-imports.mjs';
 
-registerHooks({
-  resolve(specifier, context, next) {
-    const fromSupport = specifier.startsWith('.') && context.parentURL?.includes('/test/support/');
-    return next(fromSupport ? specifier.replace(/\.js$/, '.ts') : specifier, context);
-  },
-});
 process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'trailgate-figures-'));
 const { startBrowser } = await import('../support/browser.ts');
 const { startDemo } = await import('../support/demo.ts');

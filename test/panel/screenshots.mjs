@@ -5,23 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { transformFileSync } from '@swc/core';
+import '../support/typescript-imports.mjs';
 
-registerHooks({
-  resolve(specifier, context, next) {
-    const fromSupport = specifier.startsWith('.') && context.parentURL?.includes('/test/support/');
-    return next(fromSupport ? specifier.replace(/\.js$/, '.ts') : specifier, context);
-  },
-  // Node cannot run TypeScript files with parameter properties.
-  load(url, context, next) {
-    if (!url.startsWith('file:') || !url.endsWith('.ts')) return next(url, context);
-    return { format: 'module', source: transformFileSync(fileURLToPath(url)).code, shortCircuit: true };
-  },
-});
 process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'trailgate-screenshots-'));
 const { hasRead, startBrowser } = await import('../support/browser.ts');
 const { startDemo } = await import('../support/demo.ts');
