@@ -1,7 +1,7 @@
 /** Tests that clients retry while the database is unavailable, and keep their tokens. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { OAuthServerWorld } from '../../test/support/oauth-server-world.js';
-import { Browser, newVerifier, stranger } from '../../test/support/oauth-steps.js';
+import { Browser, newVerifier, newClientHeaders } from '../../test/support/oauth-steps.js';
 
 let oauth: OAuthServerWorld;
 let accountId: string;
@@ -13,7 +13,7 @@ afterEach(() => void (oauth.failing = () => false));
 afterAll(() => oauth?.stop());
 
 const post = (path: string, body: URLSearchParams | string) =>
-  fetch(`${oauth.issuer}${path}`, { method: 'POST', headers: stranger(), body });
+  fetch(`${oauth.issuer}${path}`, { method: 'POST', headers: newClientHeaders(), body });
 
 it('endpoints answer 503 with Retry-After and log nothing while the database is unavailable', async () => {
   const { clientId, refresh_token: refresh } = await oauth.authorize(accountId);

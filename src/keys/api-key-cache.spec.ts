@@ -1,6 +1,6 @@
 /** Cached keys: lookups, invalidation and the maximum size. */
 import { describe, expect, it } from '@jest/globals';
-import { entries, record, series, setUp } from '../../test/support/key-cache.js';
+import { countEntries, record, series, setUp } from '../../test/support/key-cache.js';
 import { FRESH_WITHOUT_BUS_MS } from './key-staleness.js';
 
 describe('a key in memory', () => {
@@ -146,8 +146,8 @@ describe('unknown keys', () => {
     for (let index = 0; index < 10_001; index += 501) {
       await Promise.all(Array.from({ length: 501 }, (_, offset) => find(`junk${index + offset}`)));
     }
-    expect(entries(cache, 'unknown')).toBe(10_000);
-    expect(entries(cache, 'known')).toBe(1);
+    expect(countEntries(cache, 'unknown')).toBe(10_000);
+    expect(countEntries(cache, 'known')).toBe(1);
     expect(cache.find('a')).toMatchObject({ record: { hash: 'a' } });
   });
 
@@ -158,6 +158,6 @@ describe('unknown keys', () => {
     database.rows.clear();
     clock.nowMs += 300_000;
     expect(await find('a')).toBeUndefined();
-    expect(entries(cache, 'known')).toBe(0);
+    expect(countEntries(cache, 'known')).toBe(0);
   });
 });

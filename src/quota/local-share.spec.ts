@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   countsWith,
   FixedMonths,
-  named,
+  countsByWindow,
   type NamedCounts,
   type SubjectOptions,
   subjectWith,
@@ -18,7 +18,7 @@ import { ProcessCounters } from './process/process-counters.js';
 import { ACCOUNT_MONTH, KEY_MINUTE } from '../platform/quotas/windows.js';
 
 const START_MS = Date.parse('2026-11-20T10:00:00Z');
-const NONE = named(NOTHING_USED);
+const NONE = countsByWindow(NOTHING_USED);
 
 describe('the share of a node', () => {
   const clock = new TestClock(START_MS);
@@ -200,14 +200,14 @@ describe('the share of a node', () => {
     it('its own counts on top of those last seen, without its share', async () => {
       const [node] = nodes(2);
       const subject = seen({ accountMonth: 100, keyMinute: 50 }, { accountMonth: 60, keyMonth: 20, keyMinute: 5 });
-      expect(named((await read(node!, subject)).used)).toEqual({
+      expect(countsByWindow((await read(node!, subject)).used)).toEqual({
         ...NONE,
         accountMonth: 60,
         keyMonth: 20,
         keyMinute: 5,
       });
       for (let request = 0; request < 3; request++) await decide(node!, subject);
-      expect(named((await read(node!, subject)).used)).toEqual({
+      expect(countsByWindow((await read(node!, subject)).used)).toEqual({
         accountMonth: 63,
         keyMonth: 23,
         accountDay: 3,
@@ -215,17 +215,19 @@ describe('the share of a node', () => {
         accountMinute: 3,
         keyMinute: 8,
       });
-      expect(named((await node!.read('acc_1', undefined, UTC_MONTHS)).used)).toMatchObject({ accountMonth: 63 });
+      expect(countsByWindow((await node!.read('acc_1', undefined, UTC_MONTHS)).used)).toMatchObject({
+        accountMonth: 63,
+      });
     });
 
     it('the database value of a key that was not seen lately, if that is more', async () => {
       months.used = { account: 70, key: 30 };
       const subject = seen({}, { accountMonth: 60, keyMonth: 40, keyMinute: 7 });
       const freeAtMs = (Math.floor(clock.now() / 1_000) + 61) * 1_000;
-      expect(named((await read(nodes(1)[0]!)).used)).toEqual({ ...NONE, accountMonth: 70, keyMonth: 30 });
+      expect(countsByWindow((await read(nodes(1)[0]!)).used)).toEqual({ ...NONE, accountMonth: 70, keyMonth: 30 });
       clock.advance(6_000);
       const reading = await read(nodes(1)[0]!, subject);
-      expect(named(reading.used)).toEqual({ ...NONE, accountMonth: 70, keyMonth: 40, keyMinute: 7 });
+      expect(countsByWindow(reading.used)).toEqual({ ...NONE, accountMonth: 70, keyMonth: 40, keyMinute: 7 });
       expect(reading.keyMinuteResetMs).toBe(freeAtMs);
       clock.advance(60_000);
       expect((await read(nodes(1)[0]!, subject)).used[KEY_MINUTE]).toBe(0);
@@ -237,7 +239,10 @@ describe('the share of a node', () => {
       await expect(read(nodes(1)[0]!)).rejects.toThrow('no database');
       const subject = seen({}, { accountMonth: 60, keyMonth: 40 });
       clock.advance(60_000);
-      expect(named((await read(nodes(1)[0]!, subject)).used)).toMatchObject({ accountMonth: 60, keyMonth: 40 });
+      expect(countsByWindow((await read(nodes(1)[0]!, subject)).used)).toMatchObject({
+        accountMonth: 60,
+        keyMonth: 40,
+      });
       months.failure = undefined;
     });
   });

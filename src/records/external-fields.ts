@@ -109,15 +109,15 @@ export function parseMetadata(json: string | null): Metadata {
 
 /**
  * Runs a statement that writes an `external_id`.
- * @param what type of the record, for the error message
+ * @param recordType type of the record, for the error message
  * @throws Problem `conflict` if another record has the ID
  */
-export async function writeUnique<T>(statement: Promise<T>, what: string): Promise<T> {
+export async function writeUnique<T>(statement: Promise<T>, recordType: string): Promise<T> {
   try {
     return await statement;
   } catch (cause) {
     if (!isUniqueViolation(cause)) throw cause;
-    const detail = `Another ${what} has this external_id.`;
+    const detail = `Another ${recordType} has this external_id.`;
     throw new Problem('conflict', { detail, errors: [{ pointer: '#/external_id', detail: 'is taken' }], cause });
   }
 }

@@ -141,7 +141,7 @@ function isEnding({ deprecation, sunset, brownouts }: LifeCycleDates): boolean {
   return deprecation !== null || sunset !== null || brownouts.length > 0;
 }
 
-function tableRow(what: string, { deprecation, sunset, successor, brownouts }: LifeCycleDates): string {
+function tableRow(subject: string, { deprecation, sunset, successor, brownouts }: LifeCycleDates): string {
   const spans = brownouts.map(({ from, to }) => `${from} to ${to}`).join(', ');
-  return `| \`${what}\` | ${deprecation ?? ''} | ${sunset ?? ''} | ${successor ?? ''} | ${spans} |`;
+  return `| \`${subject}\` | ${deprecation ?? ''} | ${sunset ?? ''} | ${successor ?? ''} | ${spans} |`;
 }

@@ -10,7 +10,7 @@ import type { QuotaCounts, QuotaDecision } from '../../src/quota/model/policies.
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedRedisCounters } from '../support/timed-redis.js';
@@ -132,7 +132,7 @@ function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(
   );
 }
 
-announce('a clock that jumps');
+announceHistories('a clock that jumps');
 
 describe('counters in the process', () => {
   suite(async (clock) => ({ store: new ProcessCounters(clock, new FixedMonths()), close: () => {} }));

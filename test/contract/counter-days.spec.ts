@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import { calendarOf } from '../../src/quota/model/month-period.js';
 import { admittedOf, describeCounterStores, START_MS } from '../support/counter-stores.js';
-import { bitsOf, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { bitsOf, countsByWindow, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -96,10 +96,14 @@ describeCounterStores((under) => {
     const { label } = UTC_MONTHS.at(START_MS).day;
     under().months.used = { account: 40, key: 10 };
     under().months.day = { day: label, used: 7 };
-    expect(named((await under().decide(subjectWith({}))).used)).toMatchObject({ accountDay: 8, keyDay: 8 });
+    expect(countsByWindow((await under().decide(subjectWith({}))).used)).toMatchObject({ accountDay: 8, keyDay: 8 });
     under().months.day = { day: label - 1, used: 7 };
     const other = subjectWith({}, { accountId: 'acc_2' });
-    expect(named((await under().decide(other)).used)).toMatchObject({ accountDay: 1, keyDay: 1, accountMonth: 41 });
+    expect(countsByWindow((await under().decide(other)).used)).toMatchObject({
+      accountDay: 1,
+      keyDay: 1,
+      accountMonth: 41,
+    });
   });
 });
 

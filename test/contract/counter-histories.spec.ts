@@ -12,8 +12,15 @@ import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { CounterModel, type Admitted, type Expected } from '../support/counter-model.js';
 import { timedCounting } from '../support/counting.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { announce, HISTORIES_TIMEOUT_MS, namedLimits, RUNS } from '../support/histories.js';
-import { FixedMonths, limitsWith, named, type NamedCounts, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, namedLimits, RUNS } from '../support/histories.js';
+import {
+  FixedMonths,
+  limitsWith,
+  countsByWindow,
+  type NamedCounts,
+  subjectWith,
+  UTC_MONTHS,
+} from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedRedisCounters } from '../support/timed-redis.js';
 import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
@@ -225,7 +232,12 @@ function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(
             spanSteps,
             async (byKey, byAccount, steps) => {
               const { keyMinute, accountMinute } = { keyMinute: byKey, accountMinute: byAccount };
-              const most = await mostInAMinute(store, clock, named(limitsWith({ keyMinute, accountMinute })), steps);
+              const most = await mostInAMinute(
+                store,
+                clock,
+                countsByWindow(limitsWith({ keyMinute, accountMinute })),
+                steps,
+              );
               expect(most.key).toBeLessThanOrEqual(keyMinute);
               expect(most.account).toBeLessThanOrEqual(accountMinute);
             },
@@ -237,7 +249,7 @@ function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(
   );
 }
 
-announce('counters against the model');
+announceHistories('counters against the model');
 
 describe('counters in the process', () => {
   suite(async (clock) => ({ store: new ProcessCounters(clock, new FixedMonths()), close: () => {} }));

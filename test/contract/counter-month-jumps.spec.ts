@@ -13,8 +13,8 @@ import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { describeCounterStores, START_MS } from '../support/counter-stores.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
-import { countsWith, FixedMonths, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { countsWith, FixedMonths, countsByWindow, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedClient, timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';
 import { ACCOUNT_MONTH, KEY_MONTH } from '../../src/platform/quotas/windows.js';
@@ -35,11 +35,11 @@ describeCounterStores((under) => {
     await under().decideEach(subject, 3);
     under().clock.advance(-MONTH_MS);
     expect(await months()).toEqual([8, 8]);
-    expect(named((await under().decide(subject)).used)).toMatchObject({ accountMonth: 9, keyMonth: 9 });
+    expect(countsByWindow((await under().decide(subject)).used)).toMatchObject({ accountMonth: 9, keyMonth: 9 });
     const verdicts = await under().decideEach(subject, 3);
     expect(verdicts.map(({ admitted }) => admitted)).toEqual([true, false, false]);
     under().clock.advance(MONTH_MS);
-    expect(named((await under().decide(subject)).used)).toMatchObject({ accountMonth: 4, keyMonth: 4 });
+    expect(countsByWindow((await under().decide(subject)).used)).toMatchObject({ accountMonth: 4, keyMonth: 4 });
     expect(under().months.asked).toHaveLength(1);
   });
 
@@ -58,7 +58,7 @@ describeCounterStores((under) => {
     under().months.used = { account: 7, key: 6 };
     under().clock.advance(-MONTH_MS);
     expect(await months()).toEqual([7, 6]);
-    expect(named((await under().decide(subject)).used)).toMatchObject({ accountMonth: 8, keyMonth: 7 });
+    expect(countsByWindow((await under().decide(subject)).used)).toMatchObject({ accountMonth: 8, keyMonth: 7 });
     under().clock.advance(MONTH_MS);
     expect(await months()).toEqual([3, 3]);
   });
@@ -94,7 +94,7 @@ describeCounterStores((under) => {
     const moved = subjectWith({ accountMonth: 10 }, { billingDay: 15 });
     await under().decideEach(moved, 4);
     const decision = await under().decide(subject, 3);
-    expect(named(decision.used)).toMatchObject({ accountMonth: 7, keyMonth: 7 });
+    expect(countsByWindow(decision.used)).toMatchObject({ accountMonth: 7, keyMonth: 7 });
     expect(await under().store.refund(subject, decision)).toMatchObject({ fromMonth: 3 });
     expect(await months()).toEqual([4, 4]);
   });
@@ -186,7 +186,7 @@ function histories(
   );
 }
 
-announce('a clock that jumps by months');
+announceHistories('a clock that jumps by months');
 
 describe('counters in the process', () => {
   histories(async (clock, months) => ({ store: new ProcessCounters(clock, months), close: () => {} }));
@@ -212,7 +212,7 @@ describeWithRedis('a node whose clock is a month ahead', () => {
     node = new RedisCounters(timedClient(redis.client, redisClock), clock, months);
   });
   afterEach(() => redis.close());
-  const used = async () => named((await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used);
+  const used = async () => countsByWindow((await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used);
 
   it('does not choose the month in Redis, because Redis uses its own clock', async () => {
     for (let request = 0; request < 8; request++) await node.decide(subject, 1);
@@ -246,6 +246,6 @@ describeWithRedis('a node whose clock is a month ahead', () => {
     log.recordCost(subject, 3, START_MS + MONTH_MS, monthPeriodAt(START_MS + MONTH_MS));
     for (const entry of log.takeAll()) await node.replay(entry);
     expect(await used()).toMatchObject({ accountMonth: 6, keyMonth: 6 });
-    expect(named((await node.decide(subject, 1)).used)).toMatchObject({ accountMonth: 7, keyMonth: 7 });
+    expect(countsByWindow((await node.decide(subject, 1)).used)).toMatchObject({ accountMonth: 7, keyMonth: 7 });
   });
 });

@@ -11,7 +11,7 @@ import { roomFor, type QuotaCounts, type QuotaDecision } from '../../src/quota/m
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { CounterModel, type Admitted } from '../support/counter-model.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { announce, HISTORIES_TIMEOUT_MS, namedLimits, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, namedLimits, RUNS } from '../support/histories.js';
 import { FixedMonths, type NamedCounts, NO_LIMITS, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedNodes } from '../support/timed-redis.js';
@@ -157,7 +157,7 @@ async function play(nodes: readonly RedisCounters[], clock: TestClock, drawn: Hi
   }
 }
 
-announce('several nodes on one Redis');
+announceHistories('several nodes on one Redis');
 
 describeWithRedis('several nodes on one Redis', () => {
   it(

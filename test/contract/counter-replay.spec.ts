@@ -6,7 +6,7 @@ import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { PASSING_SINK } from '../../src/quota/model/decision-sink.js';
 import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { FixedMonths, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { FixedMonths, countsByWindow, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { PATIENT_DEADLINE_MS, timedClient, timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';
 
 const START_MS = Date.parse('2099-11-20T10:00:00Z');
@@ -33,7 +33,7 @@ describeWithRedis('requests admitted during a Redis outage', () => {
     const [entry] = log.takeAll();
     return entry!;
   }
-  const used = async () => named((await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used);
+  const used = async () => countsByWindow((await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used);
   const replay = (entry: OutageEntry) => redis.counters.replay(entry);
 
   it('count in their day and month, and in their minute only if it has not ended', async () => {

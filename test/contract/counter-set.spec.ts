@@ -5,7 +5,7 @@ import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { admittedOf, describeCounterStores, START_MS } from '../support/counter-stores.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
-import { FixedMonths, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { FixedMonths, countsByWindow, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
@@ -37,7 +37,11 @@ describeCounterStores((under) => {
         keyDay: 7,
       });
       expect(await set(0)).toMatchObject({ before: 100, used: 0 });
-      expect(named((await under().decide(subject)).used)).toMatchObject({ accountMonth: 1, keyMonth: 4, keyMinute: 8 });
+      expect(countsByWindow((await under().decide(subject)).used)).toMatchObject({
+        accountMonth: 1,
+        keyMonth: 4,
+        keyMinute: 8,
+      });
     });
 
     it('takes effect at once: requests over the limit are refused, and others are admitted', async () => {
@@ -55,7 +59,7 @@ describeCounterStores((under) => {
     it('creates a counter that does not exist yet', async () => {
       expect(await set(40)).toMatchObject({ before: 0 });
       expect(await set(30, 'key_1')).toMatchObject({ before: 0 });
-      expect(named((await under().decide(subjectWith({}))).used)).toEqual({
+      expect(countsByWindow((await under().decide(subjectWith({}))).used)).toEqual({
         keyMinute: 1,
         accountMinute: 1,
         accountMonth: 41,

@@ -4,10 +4,10 @@ import { systemClock } from '../../src/platform/clock.js';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { PASSING_SINK } from '../../src/quota/model/decision-sink.js';
 import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
-import { admittedOf, times } from '../support/counter-stores.js';
+import { admittedOf, repeat } from '../support/counter-stores.js';
 import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
-import { FixedMonths, named, subjectWith } from '../support/quotas.js';
+import { FixedMonths, countsByWindow, subjectWith } from '../support/quotas.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { emptyRedis, PATIENT_DEADLINE_MS, patientClient } from '../support/timed-redis.js';
 import { ACCOUNT_MINUTE, KEY_MINUTE } from '../../src/platform/quotas/windows.js';
@@ -27,9 +27,9 @@ describeWithRedis('counters in Redis, on its own clock', () => {
     new RedisCounters(client, clock, months, PASSING_SINK, PATIENT_DEADLINE_MS);
 
   it('admit exactly the limit through several nodes at once', async () => {
-    const nodes = times(4, () => node());
+    const nodes = repeat(4, () => node());
     const decisions = await Promise.all(
-      nodes.flatMap((each) => times(125, () => each.decide(subjectWith({ accountMonth: 100 }), 1))),
+      nodes.flatMap((each) => repeat(125, () => each.decide(subjectWith({ accountMonth: 100 }), 1))),
     );
     expect(admittedOf(decisions)).toBe(100);
   });
@@ -65,10 +65,10 @@ describeWithRedis('counters in Redis, on its own clock', () => {
   it('seed the month from the database before admitting requests after Redis was emptied', async () => {
     const store = node();
     const subject = subjectWith({ accountMonth: 50 });
-    await Promise.all(times(30, () => store.decide(subject, 1)));
+    await Promise.all(repeat(30, () => store.decide(subject, 1)));
     months.used = { account: 30, key: 30 };
     await client.flushdb();
-    expect(admittedOf(await Promise.all(times(100, () => store.decide(subject, 1))))).toBe(20);
+    expect(admittedOf(await Promise.all(repeat(100, () => store.decide(subject, 1))))).toBe(20);
   });
 
   it('refund a cost after Redis was emptied', async () => {
@@ -83,7 +83,7 @@ describeWithRedis('counters in Redis, on its own clock', () => {
       account: { used: 5 },
       key: { used: 3 },
     });
-    expect(named((await store.decide(subject, 1)).used)).toMatchObject({ accountMonth: 6, keyMonth: 4 });
+    expect(countsByWindow((await store.decide(subject, 1)).used)).toMatchObject({ accountMonth: 6, keyMonth: 4 });
   });
 
   it('refund nothing to a month that was set after the request, even after Redis was emptied', async () => {
@@ -98,7 +98,7 @@ describeWithRedis('counters in Redis, on its own clock', () => {
     };
     await client.flushdb();
     expect(await store.refund(subject, decision)).toMatchObject({ fromMonth: 0 });
-    expect(named((await store.decide(subject, 1)).used)).toMatchObject({ accountMonth: 41, keyMonth: 41 });
+    expect(countsByWindow((await store.decide(subject, 1)).used)).toMatchObject({ accountMonth: 41, keyMonth: 41 });
   });
 });
 
@@ -122,7 +122,7 @@ describeWithOwnRedis('counters in a monitored Redis', () => {
     await store.decide(subject, 1);
     // Fills the ring as if every second had had ten requests.
     const last = Number((await client.time())[0]) - 1;
-    const ring = times(BUCKETS, (slot) => [slot, 10]).flat();
+    const ring = repeat(BUCKETS, (slot) => [slot, 10]).flat();
     const { label } = monthPeriodAt(Date.now());
     for (const name of names)
       await client.hset(name, 'p', label, 'l', last, 's', BUCKETS * 10, 'o', last - BUCKETS + 1, ...ring);
@@ -133,7 +133,7 @@ describeWithOwnRedis('counters in a monitored Redis', () => {
     });
     const { used, nowMs } = await store.decide(subject, 1);
     const gone = Math.floor(nowMs / 1_000) - last;
-    expect([used[ACCOUNT_MINUTE], used[KEY_MINUTE]]).toEqual(times(2, () => (BUCKETS - gone) * 10 + 1));
+    expect([used[ACCOUNT_MINUTE], used[KEY_MINUTE]]).toEqual(repeat(2, () => (BUCKETS - gone) * 10 + 1));
     await eventually('MONITOR reports the HMGET calls', () => read > 0);
     monitor.disconnect();
     // Allowed reads per counter: seven fields, the current bucket, the buckets that left the window, and two spare.

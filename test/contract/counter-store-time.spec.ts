@@ -2,8 +2,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 
-import { admittedOf, describeCounterStores, START_MS, times } from '../support/counter-stores.js';
-import { bitsOf, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { admittedOf, describeCounterStores, START_MS, repeat } from '../support/counter-stores.js';
+import { bitsOf, countsByWindow, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 
 const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0, accountDay: 0, keyDay: 0 };
 
@@ -12,7 +12,7 @@ describeCounterStores((under) => {
     it('is seeded with the month usage in the database', async () => {
       under().months.used = { account: 40, key: 10 };
       const { used, period } = await under().decide(subjectWith({}));
-      expect(named(used)).toEqual({
+      expect(countsByWindow(used)).toEqual({
         keyMinute: 1,
         accountMinute: 1,
         accountMonth: 41,
@@ -58,7 +58,7 @@ describeCounterStores((under) => {
       await under().decideEach(subjectWith({}), 5);
       under().months.used = { account: 1_000, key: 7 };
       const { used } = await under().decide(subjectWith({}, { keyId: 'key_2' }));
-      expect(named(used)).toEqual({
+      expect(countsByWindow(used)).toEqual({
         keyMinute: 1,
         accountMinute: 6,
         accountMonth: 6,
@@ -70,11 +70,11 @@ describeCounterStores((under) => {
 
     it('is read from the database, with or without a key', async () => {
       under().months.used = { account: 40, key: 10 };
-      expect(named((await under().store.read('acc_1', undefined, UTC_MONTHS)).used)).toEqual({
+      expect(countsByWindow((await under().store.read('acc_1', undefined, UTC_MONTHS)).used)).toEqual({
         ...NONE,
         accountMonth: 40,
       });
-      expect(named((await under().store.read('acc_1', 'key_1', UTC_MONTHS)).used)).toEqual({
+      expect(countsByWindow((await under().store.read('acc_1', 'key_1', UTC_MONTHS)).used)).toEqual({
         ...NONE,
         accountMonth: 40,
         keyMonth: 10,
@@ -93,7 +93,7 @@ describeCounterStores((under) => {
       expect(await under().usedBy(subject)).toEqual(NONE);
       const first = await under().decide(subject);
       expect(first).toMatchObject({ admitted: true, period: { startMs: endMs } });
-      expect(named(first.used)).toMatchObject({ accountMonth: 1, keyMonth: 1 });
+      expect(countsByWindow(first.used)).toMatchObject({ accountMonth: 1, keyMonth: 1 });
       expect(under().months.asked).toHaveLength(1);
     });
 
@@ -189,7 +189,7 @@ describeCounterStores((under) => {
     it('counts nothing, and returns the same values as the last decision', async () => {
       const subject = subjectWith({});
       const [, last] = await under().decideEach(subject, 2);
-      for (const reading of await Promise.all(times(20, () => under().store.read('acc_1', 'key_1', UTC_MONTHS)))) {
+      for (const reading of await Promise.all(repeat(20, () => under().store.read('acc_1', 'key_1', UTC_MONTHS)))) {
         expect(reading).toMatchObject({
           used: last!.used,
           period: last!.period,

@@ -2,8 +2,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 
-import { admittedOf, describeCounterStores, START_MS, times } from '../support/counter-stores.js';
-import { bitsOf, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { admittedOf, describeCounterStores, START_MS, repeat } from '../support/counter-stores.js';
+import { bitsOf, countsByWindow, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { ACCOUNT_MONTH, KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
 const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0, accountDay: 0, keyDay: 0 };
@@ -19,8 +19,8 @@ describeCounterStores((under) => {
       const wide = { keyMinute: 100, accountMinute: 100, accountMonth: 100, keyMonth: 100 };
       const subject = subjectWith({ ...wide, ...tight });
       const decisions = await under().decideEach(subject, 50);
-      expect(decisions.map(({ admitted }) => admitted)).toEqual([...times(3, () => true), ...times(47, () => false)]);
-      expect(decisions.map(({ violated }) => violated)).toEqual([...times(3, () => 0), ...times(47, () => bit)]);
+      expect(decisions.map(({ admitted }) => admitted)).toEqual([...repeat(3, () => true), ...repeat(47, () => false)]);
+      expect(decisions.map(({ violated }) => violated)).toEqual([...repeat(3, () => 0), ...repeat(47, () => bit)]);
       expect(await under().usedBy(subject)).toEqual({
         keyMinute: 3,
         accountMinute: 3,
@@ -98,7 +98,7 @@ describeCounterStores((under) => {
     it('with different costs never exceed the limit, and only admitted costs count', async () => {
       const subject = subjectWith({ keyMinute: 100 });
       const decisions = await Promise.all(
-        times(40, () => [1, 3, 7])
+        repeat(40, () => [1, 3, 7])
           .flat()
           .map((cost) => under().store.decide(subject, cost)),
       );
@@ -130,7 +130,7 @@ describeCounterStores((under) => {
       await under().decide(subject);
       for (const decision of await under().decideEach(subject, 20, 0)) {
         expect(decision).toMatchObject({ admitted: true, violated: 0 });
-        expect(named(decision.used)).toMatchObject({ keyMinute: 1, accountMonth: 1 });
+        expect(countsByWindow(decision.used)).toMatchObject({ keyMinute: 1, accountMonth: 1 });
       }
       expect(await under().usedBy(subject)).toEqual({
         keyMinute: 1,

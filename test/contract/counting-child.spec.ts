@@ -12,7 +12,7 @@ import { systemClock } from '../../src/platform/clock.js';
 import { CountingChild } from '../../src/program/workers/counting-child.js';
 import { childrenOf } from '../support/child-processes.js';
 import { COUNTING, COUNTING_PROGRAM, countingClient } from '../support/counting.js';
-import { admittedOf, times } from '../support/counter-stores.js';
+import { admittedOf, repeat } from '../support/counter-stores.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { FixedMonths, subjectWith } from '../support/quotas.js';
 import { PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
@@ -47,9 +47,9 @@ describe('the counting process', () => {
   });
 
   it('admits exactly the limit for concurrent requests of several nodes', async () => {
-    const clients = await Promise.all(times(3, () => countingClient(path)));
+    const clients = await Promise.all(repeat(3, () => countingClient(path)));
     const stores = clients.map(countersOf);
-    const decisions = times(500, (index) => {
+    const decisions = repeat(500, (index) => {
       const subject = subjectWith({ accountMonth: 100 }, { accountId: 'acc_1', keyId: `key_${index % 7}` });
       return stores[index % 3]!.decide(subject, 1);
     });

@@ -11,7 +11,7 @@ import { SEED_LUA } from '../../src/quota/redis/scripts/seed.js';
 import { SET_USED_LUA } from '../../src/quota/redis/scripts/set-used.js';
 import { countingClient, startCounting, type Counting } from '../support/counting.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import {
   counterOf,
   DAY_MS,
@@ -27,7 +27,7 @@ import {
 import { TestClock } from '../support/stores.js';
 import { emptyRedis, withTimeArgument } from '../support/timed-redis.js';
 
-announce('the counting process against Redis');
+announceHistories('the counting process against Redis');
 
 describeWithRedis('the counting process', () => {
   const clock = new TestClock(START_MS);

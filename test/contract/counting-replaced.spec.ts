@@ -15,7 +15,7 @@ import { systemClock } from '../../src/platform/clock.js';
 import { countingClient, startCounting, type Counting } from '../support/counting.js';
 import { CountingNode, type TestDatabase } from '../support/counting-node.js';
 import { testDatabase } from '../support/database.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { eventually } from '../support/processes.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 
@@ -23,7 +23,7 @@ const NODES = 3;
 const KEYS = 2;
 const LIMIT = 60;
 
-announce('a counting process that is replaced');
+announceHistories('a counting process that is replaced');
 
 const node = fc.nat(NODES - 1);
 const request = fc.record({ node, key: fc.nat(KEYS - 1), cost: fc.constantFrom(1, 1, 1, 2, 5) });

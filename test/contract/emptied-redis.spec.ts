@@ -13,7 +13,7 @@ import { countingClient, startCounting } from '../support/counting.js';
 import { CountingNode, type TestDatabase } from '../support/counting-node.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithBoth } from '../support/describe-with.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { emptyRedis } from '../support/timed-redis.js';
 import { ACCOUNT_DAY, ACCOUNT_MONTH, KEY_DAY, KEY_MONTH } from '../../src/platform/quotas/windows.js';
@@ -106,7 +106,7 @@ class History {
   }
 }
 
-announce('a Redis that is emptied');
+announceHistories('a Redis that is emptied');
 
 interface EmptiedWorld {
   readonly database: TestDatabase;

@@ -4,7 +4,7 @@ import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Event, NewEvent } from '../../src/outbox/event-types.js';
 import type { QuotaThresholdReached } from '../../src/outbox/own-events.js';
 import { addEvents, EventOutbox } from '../../src/outbox/outbox.js';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { TestClock } from '../support/stores.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -69,8 +69,8 @@ describeOnDatabases('the event outbox', (kind) => {
   });
 
   it('adds each of 1,200 events once when four callers add them concurrently', async () => {
-    const many = times(1_200, (index) => event(`event ${index}`));
-    const added = await Promise.all(times(4, (turn) => add(...(turn % 2 === 0 ? many : many.toReversed()))));
+    const many = repeat(1_200, (index) => event(`event ${index}`));
+    const added = await Promise.all(repeat(4, (turn) => add(...(turn % 2 === 0 ? many : many.toReversed()))));
     expect(added.reduce((sum, keys) => sum + keys.size, 0)).toBe(1_200);
     expect(new Set(added.flatMap((keys) => [...keys])).size).toBe(1_200);
   });

@@ -6,7 +6,7 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ClaimTerms, Claimed, StoredResponse, Outcome } from '../../src/idempotency/record.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { describeRecordStores, type RecordStoreUnderTest } from '../support/record-stores.js';
 
 const LEASE_S = 15;
@@ -170,7 +170,7 @@ function outcomeOf(what: 'kept' | 'bare' | 'unknown', seed: number): Outcome {
   return { kind: 'done', status: 201, bodyHash: `hash ${seed}`, response };
 }
 
-announce('records against the model');
+announceHistories('records against the model');
 
 describeRecordStores('an idempotency record store', (open) => {
   let under: RecordStoreUnderTest;

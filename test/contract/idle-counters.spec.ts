@@ -16,9 +16,9 @@ import { ProcessThrottleWindows } from '../../src/quota/throttle-windows.js';
 import { UsageFlush } from '../../src/quota/usage/usage-flush.js';
 import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 import { UsageTable } from '../../src/quota/usage/usage-table.js';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
-import { FixedMonths, named, subjectWith } from '../support/quotas.js';
+import { FixedMonths, countsByWindow, subjectWith } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 
 const LOG = pino({ level: 'silent' });
@@ -55,7 +55,7 @@ class Process {
   }
 
   async used(subject: QuotaSubject) {
-    return named((await this.counters.read(subject.accountId, subject.keyId, subject.calendar)).used);
+    return countsByWindow((await this.counters.read(subject.accountId, subject.keyId, subject.calendar)).used);
   }
 }
 
@@ -89,12 +89,12 @@ describe('idle counters', () => {
     clock.advance(1_000);
     sweep();
     expect(running.counters.size).toEqual(none);
-    expect(named((await running.decide(subject)).used)).toMatchObject({
+    expect(countsByWindow((await running.decide(subject)).used)).toMatchObject({
       accountMonth: 7,
       keyMonth: 7,
       accountMinute: 1,
     });
-    const verdicts = await Promise.all(times(5, () => running.decide(subject)));
+    const verdicts = await Promise.all(repeat(5, () => running.decide(subject)));
     expect(verdicts.map(({ admitted }) => admitted)).toEqual([true, true, true, false, false]);
   });
 
@@ -158,7 +158,8 @@ describe('idle counters', () => {
     const [months, rounds, subject] = [new FixedMonths(), new FlushProgress(), subjectWith({})];
     months.used = { account: 3, key: 3 };
     const counters = new ProcessCounters(clock, months, 'store', rounds);
-    const used = async () => named((await counters.read(subject.accountId, subject.keyId, subject.calendar)).used);
+    const used = async () =>
+      countsByWindow((await counters.read(subject.accountId, subject.keyId, subject.calendar)).used);
     expect(await used()).toMatchObject({ accountMonth: 3, keyMonth: 3 });
     // Removes the counters in the event loop turn in which the database read ended.
     rounds.end(rounds.begin());
@@ -173,7 +174,7 @@ describe('idle counters', () => {
     await running.decide(subject, 9);
     await flushAndReap();
     clock.advance(15 * 24 * 60 * MINUTE_MS);
-    expect(named((await running.decide(subject)).used)).toMatchObject({ accountMonth: 1, keyMonth: 1 });
+    expect(countsByWindow((await running.decide(subject)).used)).toMatchObject({ accountMonth: 1, keyMonth: 1 });
   });
 
   it('are removed in batches of 5,000 keys', async () => {
@@ -221,7 +222,7 @@ describe('idle counters', () => {
       // Both use the same clock. One removes idle counters, and the other keeps all of them.
       const forgetful = new Process(database, clock);
       const model = new ProcessCounters(clock, new FixedMonths());
-      const subjects = times(4, (key) =>
+      const subjects = repeat(4, (key) =>
         subjectWith(
           { accountMonth: 40, keyMonth: 25, keyMinute: 12 },
           { accountId: `acc_${name}_${key % 2}`, keyId: `key_${name}_${key}` },
@@ -254,7 +255,7 @@ describe('idle counters', () => {
       expect(answers).toEqual(expectedAnswers);
       for (const subject of subjects) {
         const { used } = await model.read(subject.accountId, subject.keyId, subject.calendar);
-        expect(await forgetful.used(subject)).toEqual(named(used));
+        expect(await forgetful.used(subject)).toEqual(countsByWindow(used));
       }
     };
     let name = 0;

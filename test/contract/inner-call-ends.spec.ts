@@ -1,7 +1,7 @@
 /** An inner request (an MCP tool call) ends like one over HTTP: in counters, usage, logs and idempotency. */
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { CachedKey } from '../../src/keys/cached-key.js';
-import { open, send } from '../support/http.js';
+import { openRequest, send } from '../support/http.js';
 import { fileRequest, filesOfTests } from '../support/inner-files.js';
 import type { InnerRequest, InnerResult } from '../support/inner-world.js';
 import { eventually } from '../support/processes.js';
@@ -58,7 +58,7 @@ describe('an Idempotency-Key of an inner request', () => {
 
 describe('a client that disconnects', () => {
   it('aborts its backend request, and the log has status 499', async () => {
-    const request = open(`${files.world.url}/inner`, {
+    const request = openRequest(`${files.world.url}/inner`, {
       method: 'POST',
       headers: { authorization: `Bearer ${files.secret}`, 'x-request-id': 'left' },
     });
@@ -77,7 +77,7 @@ describe('a client that disconnects', () => {
     const ended = jest.spyOn(files.world.modules.quotas.recorder, 'recordEnd');
     const before = files.backend.requests.length;
     const headers = { authorization: `Bearer ${files.secret}`, 'x-request-id': 'reset' };
-    const request = open(`${files.world.url}/inner`, { method: 'POST', headers });
+    const request = openRequest(`${files.world.url}/inner`, { method: 'POST', headers });
     request.on('error', () => undefined);
     request.end(JSON.stringify(fileRequest('small', { isReset: true })));
     await eventually('the request is logged', () => files.linesOf('reset').length > 0);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { testDatabase } from '../support/database.js';
-import { countsWith, named, type SubjectOptions, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { countsWith, countsByWindow, type SubjectOptions, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { MonthLedger } from '../../src/quota/usage/month-ledger.js';
@@ -75,7 +75,7 @@ describe('the month ledger', () => {
       [at('2026-11', 'acc_1', 'key_2')]: 5,
     });
     const restarted = new Node(database, clock);
-    expect(named((await restarted.counters.read('acc_1', 'key_1', UTC_MONTHS)).used)).toEqual({
+    expect(countsByWindow((await restarted.counters.read('acc_1', 'key_1', UTC_MONTHS)).used)).toEqual({
       keyMinute: 0,
       accountMinute: 0,
       accountMonth: 12,
@@ -94,7 +94,7 @@ describe('the month ledger', () => {
     const dayOf = async () => {
       const restarted = new Node(database, clock);
       const { used } = await restarted.counters.read('acc_1', 'key_1', UTC_MONTHS);
-      const { accountDay, keyDay, accountMonth } = named(used);
+      const { accountDay, keyDay, accountMonth } = countsByWindow(used);
       return { accountDay, keyDay, accountMonth };
     };
     expect(await dayOf()).toEqual({ accountDay: 5, keyDay: 5, accountMonth: 12 });

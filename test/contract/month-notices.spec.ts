@@ -16,7 +16,7 @@ import { ProcessThrottleWindows } from '../../src/quota/throttle-windows.js';
 import { UsageFlush } from '../../src/quota/usage/usage-flush.js';
 import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 import { UsageTable } from '../../src/quota/usage/usage-table.js';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { subjectWith } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
@@ -97,7 +97,7 @@ describeOnDatabases('usage notices of a month', (kind) => {
 
   it('are added once for several keys of an account, even after a restart', async () => {
     const node = new Node(database, clock);
-    const keys = times(5, (index) => limited(50, `key_${index}`));
+    const keys = repeat(5, (index) => limited(50, `key_${index}`));
     for (const key of keys) await node.use(key, 9);
     await node.flush.flush();
     expect(await notices()).toEqual(['account-month 80 % at 45 of 50']);
@@ -109,8 +109,8 @@ describeOnDatabases('usage notices of a month', (kind) => {
 
   it('are added and counted once by six processes that flush concurrently', async () => {
     const before = METRICS.quotaNotices.series('account-month', 80).value;
-    const nodes = times(6, () => new Node(database, clock));
-    const accounts = times(40, (index) => `acc_${index}`);
+    const nodes = repeat(6, () => new Node(database, clock));
+    const accounts = repeat(40, (index) => `acc_${index}`);
     for (const node of nodes) {
       for (const accountId of accounts) await node.use(subjectWith({ accountMonth: 10 }, { accountId }), 8);
     }

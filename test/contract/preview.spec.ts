@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import type { Limiter } from '../../src/quota/limiter.js';
 import { previewDecision } from '../../src/quota/preview.js';
 import { describeCounterStores, type StoreUnderTest } from '../support/counter-stores.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { subjectWith } from '../support/quotas.js';
 
-announce('previews');
+announceHistories('previews');
 
 const limit = fc.oneof({ weight: 4, arbitrary: fc.nat(12) }, fc.constantFrom(Infinity, 999_999_999_999_999));
 const history = fc.record({

@@ -30,7 +30,7 @@ import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 import { UsageTable } from '../../src/quota/usage/usage-table.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases, describeOnDatabasesWithRedis } from '../support/describe-with.js';
-import { named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { countsByWindow, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { OPERATOR, RecordingBus, TEST_CONFIG } from '../support/stores.js';
 import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
 import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
@@ -122,7 +122,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
 
   const adjust = (input: Partial<CreateQuotaAdjustment>, of = accountId) =>
     adjustments.create(of, { window: 'month', type: 'grant', reason: 'because', ...input }, OPERATOR);
-  const used = async () => named((await nodes[0]!.limiter.read(accountId, keyId, UTC_MONTHS)).used);
+  const used = async () => countsByWindow((await nodes[0]!.limiter.read(accountId, keyId, UTC_MONTHS)).used);
   const flushAll = async () => {
     for (const { flush } of nodes) await flush.flush();
   };

@@ -13,12 +13,19 @@ import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { ShadowLimits } from '../../src/quota/shadow-limits.js';
 import { CounterModel, type Admitted } from '../support/counter-model.js';
 import { describeCounterStores, START_MS, type StoreUnderTest } from '../support/counter-stores.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
-import { countsWith, FixedMonths, limitsWith, named, type NamedCounts, UTC_MONTHS } from '../support/quotas.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import {
+  countsWith,
+  FixedMonths,
+  limitsWith,
+  countsByWindow,
+  type NamedCounts,
+  UTC_MONTHS,
+} from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { ACCOUNT_MONTH, KEY_MONTH } from '../../src/platform/quotas/windows.js';
 
-announce('shadow limits');
+announceHistories('shadow limits');
 
 const BEGINNINGS = ['2100-11-20T10:00:00Z', '2100-12-31T23:59:20Z'].map((text) => Date.parse(text));
 const KEYS = ['key_1', 'key_2'];
@@ -167,7 +174,7 @@ describeCounterStores((current) => {
     const live = await under.usedBy(subject);
     expect(live).toMatchObject({ accountMonth: 94, keyMonth: 44 });
     const { used } = await under.store.readShadow('acc_1', 'key_1', UTC_MONTHS, countsWith(live));
-    expect(named(used)).toMatchObject({ accountMonth: 92, keyMonth: 42, keyMinute: 2 });
+    expect(countsByWindow(used)).toMatchObject({ accountMonth: 92, keyMonth: 42, keyMinute: 2 });
     expect(candidate.limits[ACCOUNT_MONTH]).toBe(92);
     expect(under.months.asked.length - asked).toBe(1);
   });
@@ -196,7 +203,7 @@ describeCounterStores((current) => {
       }),
     );
     const inDay = { accountDay: 9, keyDay: 8 };
-    expect(named(used)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 50, keyMonth: 20, ...inDay });
+    expect(countsByWindow(used)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 50, keyMonth: 20, ...inDay });
   });
 
   it('repeat a known shadow refusal without a store call, and forget it after a refund', async () => {

@@ -7,7 +7,7 @@ import type { QuotaDecision } from '../../src/quota/model/policies.js';
 import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import type { ResultReceiver } from '../../src/platform/callbacks.js';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';
 import { FixedMonths, subjectWith } from '../support/quotas.js';
@@ -48,7 +48,7 @@ describeWithRedis('a request that waits for its decision', () => {
     client = await emptyRedis();
     sink = { ...PASSING_SINK };
     counters = new RedisCounters(client, systemClock, new FixedMonths(), sink, PATIENT_DEADLINE_MS);
-    [subject, other] = times(2, (index) => subjectWith({}, { accountId: `acc_${index}`, keyId: `key_${index}` })) as [
+    [subject, other] = repeat(2, (index) => subjectWith({}, { accountId: `acc_${index}`, keyId: `key_${index}` })) as [
       QuotaSubject,
       QuotaSubject,
     ];
@@ -83,10 +83,10 @@ describeWithRedis('a request that waits for its decision', () => {
   const usedOf = (requests: readonly Request[]) => requests.map(({ used }) => used);
 
   it('gets its decision once, in order and not synchronously', async () => {
-    const requests = times(40, (index) => ask(new Request(), index % 2 === 0 ? subject : other));
+    const requests = repeat(40, (index) => ask(new Request(), index % 2 === 0 ? subject : other));
     expect(requests.flatMap(({ results }) => results)).toEqual([]);
     await allSettled(requests);
-    expect(usedOf(requests)).toEqual(times(40, (index) => 2 + Math.floor(index / 2)));
+    expect(usedOf(requests)).toEqual(repeat(40, (index) => 2 + Math.floor(index / 2)));
     expect(sent).toBe(1);
   });
 
@@ -97,7 +97,7 @@ describeWithRedis('a request that waits for its decision', () => {
     const throwing = () => {
       throw fault;
     };
-    const requests = times(9, (index) =>
+    const requests = repeat(9, (index) =>
       ask(new Request(index % 3 === 1 ? throwing : undefined), index < 6 ? subject : other),
     );
     await allSettled(requests);
@@ -116,7 +116,7 @@ describeWithRedis('a request that waits for its decision', () => {
       for (const each of [subject, other]) again.push(ask(new Request(), each));
       expect(again.flatMap(({ results }) => results)).toEqual([]);
     };
-    const requests = times(6, (index) => ask(new Request(asking), index % 2 === 0 ? subject : other));
+    const requests = repeat(6, (index) => ask(new Request(asking), index % 2 === 0 ? subject : other));
     await allSettled(requests);
     await allSettled(again);
     expect(usedOf(requests)).toEqual([2, 2, 3, 3, 4, 4]);
@@ -142,7 +142,7 @@ describeWithRedis('a request that waits for its decision', () => {
       return decision;
     };
     const failed = jest.spyOn(sink, 'onFailure');
-    const requests = times(3, () => ask(new Request()));
+    const requests = repeat(3, () => ask(new Request()));
     await allSettled(requests);
     expect(requests.map(({ results, used }) => (results[0] === fault ? fault : used))).toEqual([2, fault, 4]);
     // Redis has counted the request, so there is nothing to compensate.
@@ -164,7 +164,7 @@ describeWithRedis('a request that waits for its decision', () => {
     ];
     await allSettled(requests);
     await allSettled(again);
-    expect([...requests, ...again].map(({ results }) => results)).toEqual(times(5, () => [instead]));
+    expect([...requests, ...again].map(({ results }) => results)).toEqual(repeat(5, () => [instead]));
   });
 
   it('may throw when it gets a substitute decision: other requests get theirs', async () => {
@@ -178,7 +178,7 @@ describeWithRedis('a request that waits for its decision', () => {
     };
     const requests = [ask(new Request(throwing)), ask(new Request()), ask(new Request(throwing), other)];
     await allSettled(requests);
-    expect(requests.map(({ results }) => results)).toEqual(times(3, () => [instead]));
+    expect(requests.map(({ results }) => results)).toEqual(repeat(3, () => [instead]));
     expect(thrown).toHaveLength(2);
   });
 
@@ -196,7 +196,7 @@ describeWithRedis('a request that waits for its decision', () => {
     const requests = [ask(new Request(throwing)), ask(new Request()), ask(new Request(), other)];
     await expect(counters.decide(subject, 1)).rejects.toBe(refusal);
     await allSettled(requests);
-    expect(requests.map(({ results }) => results)).toEqual(times(3, () => [refusal]));
+    expect(requests.map(({ results }) => results)).toEqual(repeat(3, () => [refusal]));
     expect(thrown).toHaveLength(1);
   });
 });

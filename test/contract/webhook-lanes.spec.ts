@@ -5,7 +5,7 @@ import { ASLEEP, deactivateLane, wakeLanes } from '../../src/outbox/lane-rows.js
 import { LaneScan } from '../../src/webhooks/deliveries/rows/lane-scan.js';
 import { Lanes, LEASE_MS } from '../../src/webhooks/deliveries/rows/lanes.js';
 import { addEvents } from '../../src/outbox/outbox.js';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
@@ -25,7 +25,7 @@ describeOnDatabases('webhook lanes', (kind) => {
 
   const lanes = (owner: string, at = clock) => new Lanes(database.db, kind, at, owner);
   const endpoints = (count: number, options?: EndpointOptions) =>
-    Promise.all(times(count, () => addEndpoint(database.db, clock.now(), options)));
+    Promise.all(repeat(count, () => addEndpoint(database.db, clock.now(), options)));
   let events = 0;
   const addEvent = (db = database.db) => addEvents(db, [serviceEvent(`event ${++events}`)], clock.now());
   const lane = (id: string) =>
@@ -39,7 +39,7 @@ describeOnDatabases('webhook lanes', (kind) => {
   it('are each claimed by one of eight concurrent workers, and all are claimed', async () => {
     const ids = await endpoints(40);
     await addEvent();
-    const claimed = await Promise.all(times(8, (turn) => lanes(`w${turn}`).claim(10)));
+    const claimed = await Promise.all(repeat(8, (turn) => lanes(`w${turn}`).claim(10)));
     expect(claimed.flat().toSorted()).toEqual(ids.toSorted());
     expect(Math.max(...claimed.map((each) => each.length))).toBeLessThanOrEqual(10);
     expect(await lanes('late').claim(10)).toEqual([]);

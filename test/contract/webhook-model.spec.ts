@@ -16,10 +16,10 @@ import { LaneScan } from '../../src/webhooks/deliveries/rows/lane-scan.js';
 import { Lanes } from '../../src/webhooks/deliveries/rows/lanes.js';
 import { holdBlocked } from '../../src/webhooks/deliveries/rows/order.js';
 import { addEvents } from '../../src/outbox/outbox.js';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/stores.js';
 import { addAccount, addEndpoint, attemptOf, dueOf, serviceEvent } from '../support/webhooks.js';
@@ -29,7 +29,7 @@ const ROUNDS = 24;
 const STEPS = ['add', 'add', 'claim', 'claim', 'read', 'read', 'finish', 'finish', 'finish', 'kill', 'lease', 'renew'];
 const RARE_STEPS = ['sleep', 'pause', 'resume', 'replay'];
 
-announce('webhook deliveries');
+announceHistories('webhook deliveries');
 
 interface Modelled {
   state: 'open' | 'succeeded' | 'failed';
@@ -226,7 +226,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
       const random = new SeededRandom(RUNS.seed);
       for (let played = 0; played < RUNS.numRuns; played += AT_ONCE) {
         const count = Math.min(AT_ONCE, RUNS.numRuns - played);
-        const worlds = await Promise.all(times(count, (index) => newWorld(played + index)));
+        const worlds = await Promise.all(repeat(count, (index) => newWorld(played + index)));
         for (let turn = 0; turn < ROUNDS; turn++) await round(worlds, random);
         await drain(worlds);
         const rows = await database.db.selectFrom('webhook_delivery').selectAll().orderBy('id').execute();

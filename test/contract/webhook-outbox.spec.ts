@@ -8,7 +8,7 @@ import type { Tables } from '../../src/stores/database/schema.js';
 import { ASLEEP } from '../../src/outbox/lane-rows.js';
 import { addEvents, type AddedEvents } from '../../src/outbox/outbox.js';
 import type { ForeignEvent, NewEvent } from '../../src/outbox/event-types.js';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
@@ -138,8 +138,8 @@ describeOnDatabases('the event outbox with webhook endpoints', (kind) => {
 
   it('creates each delivery once when four callers add 700 events concurrently', async () => {
     for (let count = 0; count < 3; count++) await endpoint();
-    const many = times(700, (index) => serviceEvent(`event ${index}`));
-    const added = await Promise.all(times(4, (turn) => add(turn % 2 === 0 ? many : many.toReversed())));
+    const many = repeat(700, (index) => serviceEvent(`event ${index}`));
+    const added = await Promise.all(repeat(4, (turn) => add(turn % 2 === 0 ? many : many.toReversed())));
     const numbers = added.flatMap(numbersOf);
     expect([numbers.length, new Set(numbers)]).toEqual([700, new Set([3])]);
     const pairs = (await deliveriesIn(database.db)).map((row) => `${row.event_id} ${row.endpoint_id}`);

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startBackend, type Backend, type BackendHandler } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { open } from '../support/http.js';
+import { openRequest } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 import type { TrailgateOptions } from '../support/program.js';
 import { Caller, policiesOf } from '../support/rate-limit.js';
@@ -141,7 +141,7 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
         if (begin) response.writeHead(200).write('the first half');
       };
       const headers = { Authorization: `Bearer ${key.secret}` };
-      const request = open(`${gateways[0]!.gatewayUrl}/api/v1/open`, { headers }).end();
+      const request = openRequest(`${gateways[0]!.gatewayUrl}/api/v1/open`, { headers }).end();
       request.on('error', () => {});
       if (begin) await once(request, 'response');
       await eventually('the backend gets the request', () => backend.requests.length > before);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { makeCertificate } from '../support/certificates.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
-import { EMITTING, heldBack, MAX_MS, msUntilReceived, whole, type Say } from '../support/emitting.js';
+import { EMITTING, heldBack, MAX_MS, msUntilReceived, responseWithLength, type Say } from '../support/emitting.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
@@ -18,7 +18,7 @@ describeWithOpenssl('an event of an operation that emits, with HTTP/2 and SQLite
   let session: ClientHttp2Session;
   let accountId: string;
   let secret: string;
-  let says: Say = whole('{}');
+  let says: Say = responseWithLength('{}');
 
   beforeAll(async () => {
     const files = makeCertificate(temporaryFolder('emits'));
@@ -50,7 +50,7 @@ describeWithOpenssl('an event of an operation that emits, with HTTP/2 and SQLite
   it('reaches the receiver within 250 ms, ten times out of ten', async () => {
     const tookMs: number[] = [];
     for (let count = 0; count < 10; count++) {
-      says = whole(`{"id":"cus_h2_${count}"}`);
+      says = responseWithLength(`{"id":"cus_h2_${count}"}`);
       const request = async () => {
         const stream = open();
         const text = stream.setEncoding('utf8').reduce((all: string, piece: string) => all + piece, '');

@@ -8,7 +8,15 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, type Backend } from '../support/backend.js';
 import { describeWithPostgres } from '../support/describe-with.js';
-import { EMITTING, heldBack, JSON_FIELDS, MAX_MS, msUntilReceived, whole, type Say } from '../support/emitting.js';
+import {
+  EMITTING,
+  heldBack,
+  JSON_FIELDS,
+  MAX_MS,
+  msUntilReceived,
+  responseWithLength,
+  type Say,
+} from '../support/emitting.js';
 import { send, type Answer } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { seriesOf } from '../support/metrics-text.js';
@@ -54,7 +62,7 @@ describeWithPostgres('an operation that emits', () => {
   let accountId: string;
   let otherId: string;
   let key: ApiKeyWithSecret;
-  let says: Say = whole('{}');
+  let says: Say = responseWithLength('{}');
 
   beforeAll(async () => {
     database = await freshDatabase();
@@ -106,9 +114,9 @@ describeWithPostgres('an operation that emits', () => {
     seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text).get('trailgate_events_unwritten');
 
   it.each<[string, Say, string]>([
-    ['with a length', whole('{"id":"cus_whole","name":"Ana"}'), 'cus_whole'],
+    ['with a length', responseWithLength('{"id":"cus_whole","name":"Ana"}'), 'cus_whole'],
     ['in pieces', inPieces, 'cus_pieces'],
-    ['compressed', whole(GZIPPED, 200, { ...JSON_FIELDS, 'content-encoding': 'gzip' }), 'cus_gzip'],
+    ['compressed', responseWithLength(GZIPPED, 200, { ...JSON_FIELDS, 'content-encoding': 'gzip' }), 'cus_gzip'],
   ])('writes the event of a response %s before the client has it', async (_how, say, id) => {
     says = say;
     const answer = await call();
@@ -127,7 +135,7 @@ describeWithPostgres('an operation that emits', () => {
   it('sends each event to the receiver of its account within 250 ms, and to no other', async () => {
     const tookMs: number[] = [];
     for (let count = 0; count < 10; count++) {
-      says = whole(`{"id":"cus_quick_${count}"}`);
+      says = responseWithLength(`{"id":"cus_quick_${count}"}`);
       // Every request has the same ID, because it comes from the client. It must not suppress an event.
       const request = () => call('POST', '/customers', { 'X-Request-Id': 'req-of-the-client' });
       tookMs.push(await msUntilReceived(own!, accountId, `cus_quick_${count}`, request));
@@ -170,7 +178,7 @@ describeWithPostgres('an operation that emits', () => {
     await eventually(`the event is written after a disconnect before ${what}`, async () =>
       (await events()).some(({ resource }) => resource === id),
     );
-    says = whole('{"id":"cus_next"}');
+    says = responseWithLength('{"id":"cus_next"}');
     expect((await call()).status).toBe(201);
   });
 
@@ -185,7 +193,7 @@ describeWithPostgres('an operation that emits', () => {
     const seen = backend.requests.length;
     let isSecond = false;
     says = (response) => {
-      if (isSecond) whole('{"id":"cus_again"}', 200)(response);
+      if (isSecond) responseWithLength('{"id":"cus_again"}', 200)(response);
       else response.socket?.destroy();
       isSecond = true;
     };
@@ -195,15 +203,15 @@ describeWithPostgres('an operation that emits', () => {
   });
 
   it.each<[string, Say, string, string, number]>([
-    ['a refusal', whole('{"id":"no"}', 422), 'POST', '/customers', 422],
-    ['a failure', whole('{"id":"no"}', 500), 'POST', '/customers', 500],
+    ['a refusal', responseWithLength('{"id":"no"}', 422), 'POST', '/customers', 422],
+    ['a failure', responseWithLength('{"id":"no"}', 500), 'POST', '/customers', 500],
     ['a 204', (response) => void response.writeHead(204).end(), 'DELETE', '/customers/1', 204],
-    ['text', whole('{}', 200, { 'content-type': 'text/plain' }), 'POST', '/customers', 200],
-    ['a list', whole('[{"id":"no"}]', 200), 'POST', '/customers', 200],
-    ['broken JSON', whole('{"id":', 200), 'POST', '/customers', 200],
-    ['more than 64 KiB', whole(LARGE), 'POST', '/customers', 201],
+    ['text', responseWithLength('{}', 200, { 'content-type': 'text/plain' }), 'POST', '/customers', 200],
+    ['a list', responseWithLength('[{"id":"no"}]', 200), 'POST', '/customers', 200],
+    ['broken JSON', responseWithLength('{"id":', 200), 'POST', '/customers', 200],
+    ['more than 64 KiB', responseWithLength(LARGE), 'POST', '/customers', 201],
     ['more than 64 KiB in pieces', largeInPieces, 'POST', '/customers', 201],
-    ['an operation that does not emit', whole('{"id":"no"}', 200), 'PUT', '/customers/1', 200],
+    ['an operation that does not emit', responseWithLength('{"id":"no"}', 200), 'PUT', '/customers/1', 200],
   ])('writes no event for %s, and passes the response on', async (what, say, method, path, status) => {
     const [before, unusable] = [await events(), await counted('unusable')];
     says = say;
@@ -219,7 +227,7 @@ describeWithPostgres('an operation that emits', () => {
     const late = await counted('late');
     // Sends a request first, so that the key is cached.
     await call();
-    says = whole('{"id":"cus_late"}');
+    says = responseWithLength('{"id":"cus_late"}');
     proxy.holdAnswers();
     const atMs = performance.now();
     const answer = await call();
@@ -240,7 +248,7 @@ describeWithPostgres('an operation that emits', () => {
 
   // Keep this test last, because it ends the program.
   it('writes an event that waits for the database before the program ends on SIGTERM', async () => {
-    says = whole('{"id":"cus_last"}');
+    says = responseWithLength('{"id":"cus_last"}');
     proxy.holdAnswers();
     expect((await call()).status).toBe(201);
     const ended = trailgate.stop();

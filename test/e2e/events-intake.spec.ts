@@ -6,7 +6,7 @@ import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
 import type { SignaledEndpoints } from '../../src/outbox/work-signal.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { addAccount, addEndpoint, deliveriesIn } from '../support/webhooks.js';
 
@@ -145,7 +145,7 @@ describe('POST /internal/v1/events', () => {
 
   it.each([
     ['no events', { events: [] }, '#/events'],
-    ['1,001 events', { events: times(1_001, () => event()) }, '#/events'],
+    ['1,001 events', { events: repeat(1_001, () => event()) }, '#/events'],
     ['an id with a space', { events: [event({ id: 'a b' })] }, '#/events/0/id'],
     ['a name that is not known', { events: [event({ accountId: 'acc_1' })] }, '#/events/0/accountId'],
     ['data that is no object', { events: [event(), event({ data: [] })] }, '#/events/1/data'],
@@ -166,7 +166,7 @@ describe('POST /internal/v1/events', () => {
   });
 
   it('reports the first 20 errors of a request with 100 invalid events', async () => {
-    const { body } = await send({ events: times(100, () => event({ type: 'x.y' })) });
+    const { body } = await send({ events: repeat(100, () => event({ type: 'x.y' })) });
     expect(body.errors).toHaveLength(20);
   });
 
@@ -202,7 +202,7 @@ describe('POST /internal/v1/events', () => {
 
   it('writes many small requests in fewer transactions, and answers each with its own event', async () => {
     const { executed, done } = countTransactions(database);
-    const sent = times(60, () => event());
+    const sent = repeat(60, () => event());
     const responses = await Promise.all(sent.map((each) => send({ events: [each] })));
     done();
     expect(responses.map(({ body }) => body.data[0]?.id)).toEqual(sent.map(({ id }) => id));

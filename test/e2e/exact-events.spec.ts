@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, type Backend } from '../support/backend.js';
-import { EMITTING, JSON_FIELDS, whole, type Say } from '../support/emitting.js';
+import { EMITTING, JSON_FIELDS, responseWithLength, type Say } from '../support/emitting.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 import { BROKEN, DOCUMENT, saidBy } from '../support/random-json.js';
@@ -21,7 +21,7 @@ let receiver: Receiver;
 let trailgate: SharedTrailgate;
 let accountId: string;
 let key: ApiKeyWithSecret;
-let says: Say = whole('{}');
+let says: Say = responseWithLength('{}');
 beforeAll(async () => {
   [backend, receiver] = await Promise.all([startBackend((_request, response) => says(response)), startReceiver()]);
   const config = {
@@ -145,7 +145,7 @@ describe('a response that becomes an event', () => {
   };
 
   it('keeps the digits of its numbers, also in the resource ID', async () => {
-    says = whole('{"id":1234567890123456789,"price":1.10}');
+    says = responseWithLength('{"id":1234567890123456789,"price":1.10}');
     await call();
     const { id, resource } = await last();
     expect(resource).toBe('1234567890123456789');
@@ -153,21 +153,21 @@ describe('a response that becomes an event', () => {
   });
 
   it('has its unpaired surrogates replaced, because a strict receiver would refuse them', async () => {
-    says = whole('{"id":"cus_half","text":"\\ud83d\\ude00 \\uD83D"}');
+    says = responseWithLength('{"id":"cus_half","text":"\\ud83d\\ude00 \\uD83D"}');
     await call();
     expect(await delivered((await last()).id)).toBe('{"id":"cus_half","text":"\\ud83d\\ude00 \\ufffd"}');
   });
 
   it('is skipped if it is not UTF-8', async () => {
     const before = await last();
-    says = whole(Buffer.from('{"id":"J\xf6rg"}', 'latin1'));
+    says = responseWithLength(Buffer.from('{"id":"J\xf6rg"}', 'latin1'));
     expect((await call()).status).toBe(201);
     expect((await last()).id).toBe(before.id);
   });
 });
 
 it('an error response of a backend with unpaired surrogates becomes well-formed', async () => {
-  says = whole('{"message":"a \\ud83d end","errors":{"name\\udc00":["no \\ud83d"]}}', 422, JSON_FIELDS);
+  says = responseWithLength('{"message":"a \\ud83d end","errors":{"name\\udc00":["no \\ud83d"]}}', 422, JSON_FIELDS);
   const { text } = await send(`${trailgate.gatewayUrl}/api/v1/customers`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key.secret}` },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { open } from '../support/http.js';
+import { openRequest } from '../support/http.js';
 import { modernMessage, startMcpWorld, type McpWorld } from '../support/mcp-world.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 
@@ -20,7 +20,7 @@ describe('a key that is revoked after the head of its request', () => {
     const { secret, keyId } = await world.newKey('unlimited');
     const { body, headers } = modernMessage(method, params);
     const text = JSON.stringify(body);
-    const request = open(world.mcpUrl, {
+    const request = openRequest(world.mcpUrl, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${secret}`,
@@ -68,7 +68,7 @@ it('a client that disconnects during its key lookup causes no backend call, and 
   });
   const { body, headers } = modernMessage('tools/call', { name: 'list_customers', arguments: {} });
   const fields = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'x-request-id': 'left' };
-  const request = open(world.mcpUrl, { method: 'POST', headers: { ...fields, ...headers }, body });
+  const request = openRequest(world.mcpUrl, { method: 'POST', headers: { ...fields, ...headers }, body });
   request.on('error', () => undefined).end(JSON.stringify(body));
   await eventually('its key is looked up', () => asked.mock.calls.length === 1);
   const before = world.backend.requests.length;

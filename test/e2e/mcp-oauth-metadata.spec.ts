@@ -4,7 +4,7 @@
  * clients that identify themselves by a metadata document.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Browser, newVerifier, REDIRECT, stranger, type Form } from '../support/oauth-steps.js';
+import { Browser, newVerifier, REDIRECT, newClientHeaders, type Form } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 import { eventually } from '../support/processes.js';
 
@@ -50,7 +50,11 @@ async function refusalOf(change: Form): Promise<Document> {
 /** Posts a form to the token endpoint or the revocation endpoint, with headers. */
 const post = async (endpoint: unknown, form: Record<string, string>, headers: Record<string, string> = {}) => {
   const body = new URLSearchParams(form);
-  const response = await fetch(String(endpoint), { method: 'POST', headers: { ...stranger(), ...headers }, body });
+  const response = await fetch(String(endpoint), {
+    method: 'POST',
+    headers: { ...newClientHeaders(), ...headers },
+    body,
+  });
   const text = await response.text();
   return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Document };
 };

@@ -8,7 +8,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { json, type BackendHandler } from '../support/backend.js';
 import { connectedClient, openStream } from '../support/connected-client.js';
 import { describeWithBoth } from '../support/describe-with.js';
-import { Browser, newVerifier, stranger } from '../support/oauth-steps.js';
+import { Browser, newVerifier, newClientHeaders } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { newPerson } from '../support/panel-people.js';
@@ -126,7 +126,7 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
       const tokens = await one.authorize(accountId);
       expect(await statusesOf(tokens.access_token)).toEqual([200, 200]);
       const body = new URLSearchParams({ token: tokens[kind], client_id: tokens.clientId });
-      const revoked = await fetch(`${two.origin}/revoke`, { method: 'POST', headers: stranger(), body });
+      const revoked = await fetch(`${two.origin}/revoke`, { method: 'POST', headers: newClientHeaders(), body });
       expect(revoked.status).toBe(200);
       await awaitRefusalAtBoth(tokens.access_token);
       expect(await one.token(one.refresh(tokens.clientId, tokens.refresh_token))).toMatchObject(REFUSED);

@@ -8,7 +8,7 @@ import { makeAuthority, type Authority, type CertificateFiles } from '../support
 import { connectedClient, openStream } from '../support/connected-client.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 import { sendRaw } from '../support/http.js';
-import { newVerifier, stranger } from '../support/oauth-steps.js';
+import { newVerifier, newClientHeaders } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 
@@ -58,7 +58,7 @@ describeWithOpenssl('the authorization server with a certificate', () => {
   it('sets Secure, HttpOnly and SameSite=Lax cookies, whatever the forwarding headers say', async () => {
     const clientId = String((await world.register()).body['client_id']);
     // Forwarding headers from an untrusted address have no effect.
-    const headers = { ...stranger(), 'x-forwarded-proto': 'http', 'x-forwarded-host': 'evil.example' };
+    const headers = { ...newClientHeaders(), 'x-forwarded-proto': 'http', 'x-forwarded-host': 'evil.example' };
     const url = world.authorizeUrl(clientId, newVerifier().challenge);
     const { headers: given } = await fetch(url, { redirect: 'manual', headers });
     const cookies = given.getSetCookie();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import { eventually } from '../support/processes.js';
-import { Browser, REDIRECT, stranger } from '../support/oauth-steps.js';
+import { Browser, REDIRECT, newClientHeaders } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 
 let world: OAuthWorld;
@@ -184,7 +184,7 @@ it('an OAuth client can revoke its own token, but not the token of another clien
   const revoke = (token: string, clientId: string) =>
     fetch(`${world.issuer}/revoke`, {
       method: 'POST',
-      headers: stranger(),
+      headers: newClientHeaders(),
       body: new URLSearchParams({ token, client_id: clientId }),
     });
   await revoke(mine.access_token, other.clientId);

@@ -1,7 +1,7 @@
 /** MCP tools by scope, in pages, and by search. Covers free calls and counted calls. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json } from '../support/backend.js';
-import { open, send } from '../support/http.js';
+import { openRequest, send } from '../support/http.js';
 import { manyTools, modernMessage, startMcpWorld, TOOLS, type McpWorld } from '../support/mcp-world.js';
 import { eventually } from '../support/processes.js';
 import { callTool, refusalOf, resultOf, sceneOfTests } from '../support/tool-results.js';
@@ -165,7 +165,7 @@ describe('a client that disconnects', () => {
   it('ends its backend call', async () => {
     scene.world.answerWith(() => undefined);
     const { body, headers } = modernMessage('tools/call', { name: 'list_customers' });
-    const request = open(scene.world.mcpUrl, {
+    const request = openRequest(scene.world.mcpUrl, {
       method: 'POST',
       headers: { ...headers, authorization: `Bearer ${scene.secret}`, 'content-type': 'application/json' },
     });

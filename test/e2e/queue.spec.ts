@@ -5,7 +5,7 @@ import { quietMsSince } from '../support/machine-time.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
-import { open, send, type Answer, type SendOptions } from '../support/http.js';
+import { openRequest, send, type Answer, type SendOptions } from '../support/http.js';
 
 const FIRST_BYTE_MS = 1_500;
 
@@ -59,7 +59,7 @@ describe('one account', () => {
   /** Starts uploads that send one byte and never end. `end(from)` aborts the uploads from that index on. */
   function slowUploads(count: number): { end(from?: number): void } {
     const requests = Array.from({ length: count }, () => {
-      const request = open(`${gateway.url}/files/slow`, {
+      const request = openRequest(`${gateway.url}/files/slow`, {
         method: 'PUT',
         headers: { Authorization: gateway.authorization, 'Transfer-Encoding': 'chunked' },
       });

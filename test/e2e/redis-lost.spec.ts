@@ -4,7 +4,7 @@ import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import type { Usage } from '../support/admin.js';
-import { open as openRequest, send, type Answer } from '../support/http.js';
+import { openRequest, send, type Answer } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';

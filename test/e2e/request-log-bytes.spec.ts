@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { open, send, type Answer } from '../support/http.js';
+import { openRequest, send, type Answer } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
@@ -89,7 +89,10 @@ describe('the request log', () => {
   });
 
   it('records the bytes read of an upload', async () => {
-    const upload = open(url('/files/a'), { method: 'PUT', headers: { ...headers(), 'X-Request-Id': 'upload-1' } });
+    const upload = openRequest(url('/files/a'), {
+      method: 'PUT',
+      headers: { ...headers(), 'X-Request-Id': 'upload-1' },
+    });
     upload.on('error', () => undefined);
     for (let piece = 0; piece < 10; piece++) upload.write(Buffer.alloc(LARGE / 10, 'y'));
     upload.end();
@@ -107,7 +110,7 @@ describe('the request log', () => {
   });
 
   it('records a client that disconnected as 499', async () => {
-    const leaving = open(url('/files/hang'), { headers: { ...headers(), 'X-Request-Id': 'left-1' } });
+    const leaving = openRequest(url('/files/hang'), { headers: { ...headers(), 'X-Request-Id': 'left-1' } });
     leaving.on('error', () => undefined).end();
     await sleep(200);
     leaving.destroy();

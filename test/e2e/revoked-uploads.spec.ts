@@ -10,7 +10,7 @@ import { connect as connectSocket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
 import { makeCertificate } from '../support/certificates.js';
-import { open, send } from '../support/http.js';
+import { openRequest, send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
@@ -36,7 +36,7 @@ afterEach(() => {
 
 /** Starts an upload that sends a piece of the body every 20 ms without end. */
 function uploadForever(secret: string, path = '/files/a', pieceBytes = 1_000): ClientRequest {
-  const request = open(`${gateway.url}${path}`, {
+  const request = openRequest(`${gateway.url}${path}`, {
     method: 'PUT',
     headers: ['Authorization', `Bearer ${secret}`, 'Transfer-Encoding', 'chunked'],
   });

@@ -14,7 +14,7 @@ import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { filesOf, findings, type Place } from '../support/secret-search.js';
+import { filesOf, findSecrets, type Place } from '../support/secret-search.js';
 
 const DUMP_COMMAND = `select table_name from information_schema.tables where table_schema = 'public'`;
 
@@ -137,7 +137,7 @@ describe('a secret', () => {
       { name: 'answers', text: answers.join('\n'), mustHold: '"code":"malformed_authorization"' },
       backendPlace(backend, key.id),
     ];
-    expect(findings(places, secrets)).toEqual([]);
+    expect(findSecrets(places, secrets)).toEqual([]);
   });
 
   describeWithOwnRedisAndPostgres('of a deployment on Redis and PostgreSQL', () => {
@@ -168,7 +168,7 @@ describe('a secret', () => {
         backendPlace(backend, key.id),
       ];
       subscriber.disconnect();
-      expect(findings(places, secrets)).toEqual([]);
+      expect(findSecrets(places, secrets)).toEqual([]);
       const output = [...running.stdout, ...running.stderr].join('\n');
       expect(output).not.toContain(new URL(database.url).password);
       expect(output).not.toContain(running.adminToken);

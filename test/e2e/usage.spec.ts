@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { startBackend, type Backend } from '../support/backend.js';
 import { migratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeWithBoth } from '../support/describe-with.js';
-import { open, send } from '../support/http.js';
+import { openRequest, send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
@@ -90,7 +90,7 @@ function suite(environment: () => Promise<Record<string, string>>): void {
 
     backend.requests.length = 0;
     const headers = { Authorization: `Bearer ${key.secret}` };
-    const leaving = open(`${trailgate.gatewayUrl}/api/v1/files/hang`, { headers }).on('error', () => {});
+    const leaving = openRequest(`${trailgate.gatewayUrl}/api/v1/files/hang`, { headers }).on('error', () => {});
     leaving.end();
     await eventually('the backend gets the request', () => backend.requests.length === 1);
     const before = { success: [8, 12], client_error: [2, 2], server_error: [1, 1], given_back: [3, 0], denied: [3, 0] };

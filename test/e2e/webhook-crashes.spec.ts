@@ -6,7 +6,7 @@
  * database.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { describeUnless, describeWithOwnPostgres } from '../support/describe-with.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { eventually, sleep } from '../support/processes.js';
@@ -84,7 +84,7 @@ class World {
 
   static async create({ admin }: RunningTrailgate): Promise<World> {
     const receiver = await startReceiver();
-    const accounts = await Promise.all(times(ACCOUNTS, (each) => admin.createAccount({ name: `Account ${each}` })));
+    const accounts = await Promise.all(repeat(ACCOUNTS, (each) => admin.createAccount({ name: `Account ${each}` })));
     for (const { id } of accounts) {
       const fields = { url: `${receiver.url}/hook`, event_types: ['customer.created'] };
       await admin.call<MadeEndpoint>('POST', `/accounts/${id}/webhook-endpoints`, fields);
@@ -99,7 +99,7 @@ class World {
   async sendAllEvents(adminUrl: () => string, onRequest: (events: number) => Promise<void> = async () => {}) {
     for (let from = 0; from < EVENTS; from += EVENTS_A_REQUEST) {
       await onRequest(from);
-      const events = times(Math.min(EVENTS_A_REQUEST, EVENTS - from), (each) =>
+      const events = repeat(Math.min(EVENTS_A_REQUEST, EVENTS - from), (each) =>
         eventOf(this.accountIds[each % ACCOUNTS]!, `evt-${from + each}`),
       );
       for (;;) {
@@ -178,7 +178,7 @@ describeWithOwnPostgres('on PostgreSQL', () => {
     options = { ...OPTIONS, env: { ...OPTIONS.env, DATABASE_URL: await postgres.createDatabase('webhooks') } };
     intake = await startTrailgate({ ...options, roles: ['admin'] });
     world = await World.create(intake);
-    workers = await Promise.all(times(WORKERS, startWorker));
+    workers = await Promise.all(repeat(WORKERS, startWorker));
   });
   afterAll(async () => {
     isOver = true;
@@ -272,7 +272,7 @@ describeUnless(canMountDisk() ? null : 'needs root, to mount a small disk')('on 
 
   it('a request that gets 503 stores none of its events: when repeated, all of them are new', async () => {
     const request = (number: number) =>
-      times(100, (each) => ({ ...eventOf(accountId, `full-${number}-${each}`), data: { text: 'x'.repeat(1_000) } }));
+      repeat(100, (each) => ({ ...eventOf(accountId, `full-${number}-${each}`), data: { text: 'x'.repeat(1_000) } }));
     disk.fill();
     let number = 0;
     // A few requests fit into the space that the database already has.
@@ -282,7 +282,7 @@ describeUnless(canMountDisk() ? null : 'needs root, to mount a small disk')('on 
     await eventually('the repeated request is accepted', async () => {
       const { status, data } = await sendEvents(program.adminUrl, request(number));
       if (status !== 202) return false;
-      expect(data.map(({ duplicate }) => duplicate)).toEqual(times(100, () => false));
+      expect(data.map(({ duplicate }) => duplicate)).toEqual(repeat(100, () => false));
       return true;
     });
     const before = number === 0 ? [] : (await sendEvents(program.adminUrl, request(number - 1))).data;

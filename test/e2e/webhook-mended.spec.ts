@@ -1,7 +1,7 @@
 /** Waiting deliveries are sent at once after a receiver or its endpoint was repaired. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
-import { EMITTING, whole, type Say } from '../support/emitting.js';
+import { EMITTING, responseWithLength, type Say } from '../support/emitting.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
@@ -19,7 +19,7 @@ interface DeliveryBody {
 let backend: Backend;
 let receiver: Receiver;
 let trailgate: SharedTrailgate;
-let says: Say = whole('{}');
+let says: Say = responseWithLength('{}');
 beforeAll(async () => {
   [backend, receiver] = await Promise.all([startBackend((_request, response) => says(response)), startReceiver()]);
   trailgate = await acquireTrailgate({ backend: backend.url, config: EMITTING });
@@ -63,7 +63,7 @@ it.each<[string, boolean, (endpoint: string) => Promise<unknown>]>([
   receiver.respond((response) => void response.writeHead(500).end());
   receiver.received.length = 0;
   for (const [id, name] of ['a', 'b'].entries()) {
-    says = whole(`{"id":"cus_1","name":"${name}","n":${id}}`);
+    says = responseWithLength(`{"id":"cus_1","name":"${name}","n":${id}}`);
     const headers = { authorization: `Bearer ${key.secret}` };
     expect((await send(`${trailgate.gatewayUrl}/api/v1/customers`, { method: 'POST', headers })).status).toBe(201);
   }

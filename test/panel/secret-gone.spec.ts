@@ -12,7 +12,7 @@ import { describeWithChromium } from '../support/describe-with.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 import { temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
-import { filesOf, findings } from '../support/secret-search.js';
+import { filesOf, findSecrets } from '../support/secret-search.js';
 
 const SECRET = /tg_live_[0-9A-Za-z]{36}/;
 /** Script that returns everything that a script of the page could find. */
@@ -89,7 +89,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
   };
   /** Returns where in the tab a secret was found. */
   const inTab = async (): Promise<string[]> =>
-    findings(
+    findSecrets(
       [
         { name: 'page', text: await page.evaluate<string>(WITHIN_REACH), mustHold: 'trailgate-account' },
         { name: 'history', text: await addresses(), mustHold: home },
@@ -129,7 +129,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     for (const move of [() => page.goForward(), () => page.goBack(), () => page.goBack(), () => page.reload()]) {
       await move();
       expect(
-        findings([{ name: 'page', text: await page.evaluate<string>(WITHIN_REACH), mustHold: 'html' }], secrets),
+        findSecrets([{ name: 'page', text: await page.evaluate<string>(WITHIN_REACH), mustHold: 'html' }], secrets),
       ).toEqual([]);
     }
   });
@@ -163,9 +163,9 @@ describeWithChromium('a secret whose dialog was closed', () => {
       { name: 'stderr', text: trailgate.stderr.join('\n'), mustHold: '' },
       { name: 'responses', text: responses.join('\n'), mustHold: 'api_key.rotated' },
     ];
-    expect(findings(places(), secrets)).toEqual([]);
+    expect(findSecrets(places(), secrets)).toEqual([]);
     await trailgate.stop();
-    expect(findings(places(), secrets)).toEqual([]);
+    expect(findSecrets(places(), secrets)).toEqual([]);
   });
 
   it('is in no file that the browser keeps: cache, history, storage, sessions', async () => {
@@ -175,7 +175,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
       { name: 'profile', text: filesOf(profile), mustHold: accountId },
       { name: 'cache', text: filesOf(join(profile, 'Default', 'Cache')), mustHold: '/assets/index-' },
     ];
-    expect(findings(places, secrets)).toEqual([]);
+    expect(findSecrets(places, secrets)).toEqual([]);
     expect(secrets).toHaveLength(4);
   });
 });

@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { times } from '../support/counter-stores.js';
+import { repeat } from '../support/counter-stores.js';
 import { quietMsSince } from '../support/machine-time.js';
 import {
   startMoodyReceiver,
@@ -67,14 +67,14 @@ beforeAll(async () => {
   const urlOf = (account: number, each: number) =>
     each < GOOD ? quick.urls[(account * GOOD + each) % HOSTS]! : moody.url;
   const left = accountIds.flatMap((id, account) =>
-    times(ENDPOINTS, (each) => [id, `${urlOf(account, each)}/${account}/${each}`] as const),
+    repeat(ENDPOINTS, (each) => [id, `${urlOf(account, each)}/${account}/${each}`] as const),
   );
   const add = async (): Promise<void> => {
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
       await trailgate.admin.call('POST', `/accounts/${next[0]}/webhook-endpoints`, { url: next[1] });
     }
   };
-  await Promise.all(times(AT_ONCE, add));
+  await Promise.all(repeat(AT_ONCE, add));
   // Sends one event to each endpoint, so that its signing keys are loaded and its receiver is known to be fast.
   await phase('each endpoint once', (ACCOUNTS / EVENTS_PER_SECOND) * 1_000);
 }, 300_000);

@@ -13,7 +13,7 @@ import { ChunkedBody } from '../../src/http/backend/chunked-body.js';
 import { ConnectionPool } from '../../src/http/backend/connection-pool.js';
 import { Connector } from '../../src/http/backend/connector.js';
 import { fieldsOfLines } from '../../src/http/grammar/fields.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { RecordedCall } from '../support/recorded-call.js';
 
 /** A response as a parser reads it. */
@@ -166,7 +166,7 @@ let next: History;
 const open = new Set<Socket>();
 
 beforeAll(async () => {
-  announce('answers of a backend');
+  announceHistories('answers of a backend');
   server = createServer((socket) => {
     open.add(socket.setNoDelay(true));
     socket.on('error', () => {});

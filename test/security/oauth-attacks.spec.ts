@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Browser, newVerifier, REDIRECT, stranger } from '../support/oauth-steps.js';
+import { Browser, newVerifier, REDIRECT, newClientHeaders } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
@@ -279,10 +279,10 @@ describe('an OAuth client', () => {
 });
 
 it('a network over its request limit gets 429, and others are served', async () => {
-  const headers = stranger();
+  const headers = newClientHeaders();
   const ask = (from: Record<string, string>) =>
     fetch(`${world.issuer}/token`, { method: 'POST', headers: from, body: new URLSearchParams({ client_id: 'x' }) });
   const statuses = await Promise.all(Array.from({ length: 70 }, async () => (await ask(headers)).status));
   expect(statuses.filter((status) => status === 429)).toHaveLength(10);
-  expect((await ask(stranger())).status).not.toBe(429);
+  expect((await ask(newClientHeaders())).status).not.toBe(429);
 });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ServerResponse } from 'node:http';
 import { json } from '../support/backend.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announceHistories, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { eventually } from '../support/processes.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
 
@@ -127,7 +127,7 @@ beforeAll(async () => {
     own: true,
     config: { services: { backend: { connections: CONNECTIONS, accountShare: 1, timeouts } } },
   });
-  announce('requests that are nearly right');
+  announceHistories('requests that are nearly right');
 });
 afterAll(() => gateway.stop());
 

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { compiled } from './jest/compile.js';
+import { compileFile } from './jest/compile.js';
 
 /** Module that starts the built program. Its importers depend on the source without importing it. */
 const STARTS_PROGRAM = 'test/support/program.ts';
@@ -79,7 +79,7 @@ const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']/g;
 function importersOf(root: string, files: readonly string[]): Map<string, string[]> {
   const importers = new Map<string, string[]>();
   for (const file of files) {
-    for (const [, specifier = ''] of compiled(join(root, file)).matchAll(IMPORT)) {
+    for (const [, specifier = ''] of compileFile(join(root, file)).matchAll(IMPORT)) {
       const target = relative(root, join(root, dirname(file), specifier)).replace(/\.js$/, '.ts');
       importers.set(target, [...(importers.get(target) ?? []), file]);
     }

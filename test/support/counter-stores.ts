@@ -6,7 +6,7 @@ import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { describeWithOwnRedis, describeWithRedis } from './describe-with.js';
 import { timedCounting } from './counting.js';
-import { FixedMonths, named, type NamedCounts } from './quotas.js';
+import { FixedMonths, countsByWindow, type NamedCounts } from './quotas.js';
 import { TestClock } from './stores.js';
 import { startCluster, type ClusterGroup } from './redis-groups.js';
 import { timedClusterCounters, timedRedisCounters } from './timed-redis.js';
@@ -33,11 +33,11 @@ export class StoreUnderTest {
 
   /** Decides `count` requests at the same time. */
   decideAll(subject: QuotaSubject, count: number, cost = 1): Promise<QuotaDecision[]> {
-    return Promise.all(times(count, () => this.store.decide(subject, cost)));
+    return Promise.all(repeat(count, () => this.store.decide(subject, cost)));
   }
 
   async usedBy(subject: QuotaSubject): Promise<NamedCounts> {
-    return named((await this.store.read(subject.accountId, subject.keyId, subject.calendar)).used);
+    return countsByWindow((await this.store.read(subject.accountId, subject.keyId, subject.calendar)).used);
   }
 
   /** Sets the clock to a time, which may be earlier than the current one. */
@@ -102,7 +102,7 @@ export function describeCounterStores(suite: (under: () => StoreUnderTest) => vo
   });
 }
 
-export function times<T>(count: number, make: (index: number) => T): T[] {
+export function repeat<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 

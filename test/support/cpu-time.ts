@@ -23,7 +23,7 @@ const YARDSTICK = JSON.stringify(
  * Measures how much slower the CPU is now than when the limits were chosen. Returns a factor of at least 1. Threads
  * that share a core or its memory take longer for the same work.
  */
-export function slowness(): number {
+export function measureSlowness(): number {
   const took = cpuMsOf(() => {
     for (let time = 0; time < 3; time++) JSON.stringify(JSON.parse(YARDSTICK));
   });

@@ -1,5 +1,5 @@
 /** Starts a program whose accounts have working webhook endpoints, and later endpoints of every failing kind. */
-import { times } from './counter-stores.js';
+import { repeat } from './counter-stores.js';
 import { startDeadReceivers, type DeadReceivers } from './dead-receivers.js';
 import { eventually, sleep } from './processes.js';
 import { startTrailgate, type RunningTrailgate } from './program.js';
@@ -77,7 +77,7 @@ export class DeadEndpointWorld {
       world.accountIds.push(id);
       await world.addEndpoints(
         id,
-        times(options.good, () => `${receiver.url}/good`),
+        repeat(options.good, () => `${receiver.url}/good`),
       );
     }
     return world;
@@ -88,7 +88,7 @@ export class DeadEndpointWorld {
     const kinds = Object.entries(this.dead.urls);
     let next = 0;
     for (const accountId of this.accountIds) {
-      const chosen = times(this.options.dead, () => kinds[next++ % kinds.length]!);
+      const chosen = repeat(this.options.dead, () => kinds[next++ % kinds.length]!);
       const ids = await this.addEndpoints(
         accountId,
         chosen.map(([, url]) => url),
@@ -108,7 +108,7 @@ export class DeadEndpointWorld {
     const each = Math.ceil(accounts / 20);
     const pending: Promise<void>[] = [];
     for (let atMs = startMs; atMs < startMs + lastsMs; atMs += TICK_MS) {
-      pending.push(this.handIn(times(each, (at) => this.accountIds[(this.handedIn + at) % accounts]!)));
+      pending.push(this.handIn(repeat(each, (at) => this.accountIds[(this.handedIn + at) % accounts]!)));
       onTick();
       await sleep(Math.max(0, atMs + TICK_MS - performance.now()));
     }

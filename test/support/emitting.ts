@@ -13,7 +13,7 @@ export const JSON_FIELDS = { 'content-type': 'application/json' };
 export type Say = (response: ServerResponse) => void;
 
 /** Returns a handler that sends a response with `Content-Length`. */
-export const whole =
+export const responseWithLength =
   (body: string | Buffer, status = 201, fields: Record<string, string> = JSON_FIELDS): Say =>
   (response) =>
     void response.writeHead(status, { ...fields, 'content-length': Buffer.byteLength(body) }).end(body);
@@ -22,7 +22,7 @@ export const whole =
 export function heldBack(body: string): { say: Say; go: () => void } {
   const gone = Promise.withResolvers<void>();
   // `go` may be called first, because the backend records a request before it calls the handler.
-  const say: Say = (response) => void gone.promise.then(() => whole(body)(response));
+  const say: Say = (response) => void gone.promise.then(() => responseWithLength(body)(response));
   return { say, go: gone.resolve };
 }
 

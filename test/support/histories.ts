@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs';
 import fc from 'fast-check';
-import { named, type NamedCounts } from './quotas.js';
+import { countsByWindow, type NamedCounts } from './quotas.js';
 import { WINDOWS } from '../../src/platform/quotas/windows.js';
 
 const HISTORIES = Number(process.env['TRAILGATE_TEST_HISTORIES'] ?? 200);
@@ -22,11 +22,11 @@ export const HISTORIES_TIMEOUT_MS = 120_000 + HISTORIES * 1_000;
  * Prints the number of histories and the seed. Each file calls it once.
  * @param what the subject of the test
  */
-export function announce(what: string): void {
+export function announceHistories(what: string): void {
   writeSync(2, `${what}: ${RUNS.numRuns} histories, TRAILGATE_TEST_SEED=${RUNS.seed}\n`);
 }
 
 /** Returns an arbitrary with a limit for each quota window. */
 export function namedLimits(limit: fc.Arbitrary<number>): fc.Arbitrary<NamedCounts> {
-  return fc.tuple(...WINDOWS.map(() => limit)).map(named);
+  return fc.tuple(...WINDOWS.map(() => limit)).map(countsByWindow);
 }

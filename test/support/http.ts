@@ -77,7 +77,7 @@ function encode(body: SendOptions['body']): Buffer | Readable | undefined {
  * Starts a request without sending its body. Accepts any TLS certificate. The caller must end or destroy the request,
  * and wait for its `response`.
  */
-export function open(url: string, options: SendOptions = {}): ClientRequest {
+export function openRequest(url: string, options: SendOptions = {}): ClientRequest {
   const address = new URL(url);
   const { request } = address.protocol === 'https:' ? https : http;
   const started = request({
@@ -97,7 +97,7 @@ export function open(url: string, options: SendOptions = {}): ClientRequest {
 
 /** Sends a request and waits for the response head. */
 export async function exchange(url: string, options: SendOptions = {}): Promise<Exchange> {
-  const request = open(url, options);
+  const request = openRequest(url, options);
   const body = encode(options.body);
   const answered = once(request, 'response') as Promise<[IncomingMessage]>;
   if (body instanceof Readable) {

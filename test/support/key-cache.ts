@@ -70,7 +70,7 @@ export function setUp(mostKnown?: number) {
 export const series = (result: 'memory' | 'memory_unknown' | 'database') => METRICS.keyLookups.series(result).value;
 
 /** Returns the number of cache entries. */
-export function entries(cache: ApiKeyCache, kind: 'known' | 'unknown'): number {
+export function countEntries(cache: ApiKeyCache, kind: 'known' | 'unknown'): number {
   cache.readGauges();
   return METRICS.keyCacheEntries.series(kind).value;
 }

@@ -24,7 +24,7 @@ let addresses = 0;
 export const NO_KEEP_ALIVE = { connection: 'close' } as const;
 
 /** Returns headers with a client address that was not used before, so that the throttle by network has no effect. */
-export const stranger = (): Record<string, string> => {
+export const newClientHeaders = (): Record<string, string> => {
   addresses += 1;
   return { 'x-forwarded-for': `198.51.${addresses >> 8}.${addresses & 255}`, ...NO_KEEP_ALIVE };
 };
@@ -35,7 +35,7 @@ export class Browser {
 
   async open(url: string | URL): Promise<Response> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, { redirect: 'manual', headers: { cookie, ...stranger() } });
+    const response = await fetch(url, { redirect: 'manual', headers: { cookie, ...newClientHeaders() } });
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       this.cookies.set(name, value);
@@ -83,7 +83,7 @@ export abstract class OAuthSteps {
   async register(metadata: object = {}): Promise<{ status: number; body: Record<string, unknown> }> {
     const response = await fetch(`${this.origin}/register`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...stranger() },
+      headers: { 'content-type': 'application/json', ...newClientHeaders() },
       body: JSON.stringify({ client_name: 'Test assistant', redirect_uris: [REDIRECT], ...metadata }),
     });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
@@ -139,7 +139,7 @@ export abstract class OAuthSteps {
   }> {
     const body = new URLSearchParams();
     for (const [name, value] of Object.entries(form)) if (value !== undefined) body.set(name, value);
-    const response = await fetch(`${this.origin}/token`, { method: 'POST', headers: stranger(), body });
+    const response = await fetch(`${this.origin}/token`, { method: 'POST', headers: newClientHeaders(), body });
     const retryAfter = response.headers.get('retry-after');
     return { status: response.status, retryAfter, body: (await response.json()) as Tokens };
   }

@@ -27,7 +27,7 @@ export const OPERATIONS = [
 export const table = new OperationTable(OPERATIONS, new Map([['/usage', ['GET']]]));
 
 /** Returns the ID of the matching operation, such as `GET /customers/{id}`, or the reason why none matches. */
-export function matched(method: string, path: string): string {
+export function describeRoute(method: string, path: string): string {
   return describeMatch(table.match(method, path));
 }
 

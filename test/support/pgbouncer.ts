@@ -3,7 +3,7 @@ import { chownSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { unprivileged } from './postgres.js';
+import { unprivilegedUser } from './postgres.js';
 import { eventually, freePort, spawnOwned, temporaryFolder } from './processes.js';
 import { findPgBouncer } from './servers.js';
 
@@ -38,7 +38,7 @@ export async function startPgBouncer(databaseUrl: string, poolSize: number): Pro
   ];
   const file = join(folder, 'pgbouncer.ini');
   writeFileSync(file, `${settings.join('\n')}\n`);
-  const user = unprivileged();
+  const user = unprivilegedUser();
   for (const path of [folder, file]) chownSync(path, user.uid ?? -1, user.gid ?? -1);
   // Nothing reads the output, and PgBouncer would block on a full pipe.
   const running = spawnOwned(program, [file], { ...user, cwd: folder, stdio: 'ignore' });

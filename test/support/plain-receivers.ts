@@ -1,7 +1,7 @@
 /** Webhook receivers for many endpoints. They use raw sockets, which cost little. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { times } from './counter-stores.js';
+import { repeat } from './counter-stores.js';
 
 const HEAD_END = '\r\n\r\n';
 const RESPONSE = 'HTTP/1.1 204 No Content\r\nConnection: keep-alive\r\n\r\n';
@@ -54,7 +54,7 @@ export async function startQuickReceiver(
       take(request);
       socket.write(RESPONSE);
     });
-  const receivers = await Promise.all(times(hosts, () => listen(handle)));
+  const receivers = await Promise.all(repeat(hosts, () => listen(handle)));
   return {
     urls: receivers.map(({ url }) => url),
     delaysMs,

@@ -75,13 +75,13 @@ export class Client {
   async sees(...bodies: string[]): Promise<void> {
     let at = 0;
     for (const body of bodies) {
-      await until(() => this.text.includes(body, at));
+      await waitUntil(() => this.text.includes(body, at));
       at = this.text.indexOf(body, at) + body.length;
     }
   }
 }
 
-export function until(isTrue: () => boolean): Promise<void> {
+export function waitUntil(isTrue: () => boolean): Promise<void> {
   return eventually('the condition is true', isTrue);
 }
 
@@ -150,7 +150,7 @@ export class PlainServer {
   async settled(): Promise<void> {
     const sum = (numbers: number[]): number => numbers.reduce((one, other) => one + other, 0);
     const sent = sum(this.clients.map(({ bytes }) => bytes));
-    await until(() => sum(this.accepted.map(({ bytesRead }) => bytesRead)) >= sent);
+    await waitUntil(() => sum(this.accepted.map(({ bytesRead }) => bytesRead)) >= sent);
     await sleep(2);
   }
 
@@ -172,7 +172,7 @@ export class PlainServer {
     const client = this.connect();
     this.isPrompt = false;
     client.get('/1');
-    await until(() => this.served.length === 1);
+    await waitUntil(() => this.served.length === 1);
     return client;
   }
 

@@ -113,7 +113,7 @@ export function socketOf(call: RecordedCall): Socket {
 }
 
 /** Resets the TCP connection of a socket, which may use TLS. */
-export function reset(socket: Socket): void {
+export function resetConnection(socket: Socket): void {
   const { _parent: below } = socket as Socket & { readonly _parent?: Socket | null };
   (below ?? socket).resetAndDestroy();
 }

@@ -54,7 +54,7 @@ export interface PostgresServer {
  * Returns the user and group to run PostgreSQL as. PostgreSQL refuses to run as root, so this is the user `postgres` or
  * `nobody` if this process runs as root. Otherwise the result is empty.
  */
-export function unprivileged(): { uid?: number; gid?: number } {
+export function unprivilegedUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const user = ['postgres', 'nobody'].find((name) => spawnSync('id', ['-u', name]).status === 0) ?? 'nobody';
   const id = (flag: string) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }));
@@ -62,7 +62,7 @@ export function unprivileged(): { uid?: number; gid?: number } {
 }
 
 function initialise(bin: string, folder: string): string {
-  const user = unprivileged();
+  const user = unprivilegedUser();
   const data = join(folder, 'data');
   const passwordFile = join(folder, 'password');
   mkdirSync(data, { mode: 0o700 });
@@ -96,7 +96,7 @@ async function launch(bin: string, data: string, port: number): Promise<OwnedPro
   let output = '';
   const begin = (): OwnedProcess => {
     output = '';
-    const begun = spawnOwned(join(bin, 'postgres'), ['-D', data, ...settings], { ...unprivileged(), cwd: data });
+    const begun = spawnOwned(join(bin, 'postgres'), ['-D', data, ...settings], { ...unprivilegedUser(), cwd: data });
     for (const stream of [begun.child.stdout, begun.child.stderr]) stream?.on('data', (chunk) => (output += chunk));
     return begun;
   };

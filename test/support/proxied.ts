@@ -2,7 +2,7 @@
 import type { ClientRequest } from 'node:http';
 import type { ApiKeyWithSecret } from './admin.js';
 import { json, startBackend, type Backend, type BackendHandler, type BackendOptions } from './backend.js';
-import { exchange, open, send, sendRaw, type Answer, type Exchange, type SendOptions } from './http.js';
+import { exchange, openRequest, send, sendRaw, type Answer, type Exchange, type SendOptions } from './http.js';
 import type { RunningTrailgate } from './program.js';
 import { acquireTrailgate, type AcquireOptions, type SharedTrailgate } from './shared-program.js';
 
@@ -71,7 +71,7 @@ export async function startProxied(options: ProxiedOptions = {}): Promise<Proxie
     },
     send: (path, more) => send(url + path, withKey(more)),
     exchange: (path, more) => exchange(url + path, withKey(more)),
-    open: (path, more) => open(url + path, withKey(more)),
+    open: (path, more) => openRequest(url + path, withKey(more)),
     raw: (bytes, silenceMs, answers) => sendRaw(port, bytes, silenceMs, answers),
     async stop() {
       await trailgate.stop();

@@ -12,7 +12,7 @@ type FieldName<Name> = Name extends `${infer Of}-${infer Period}` ? `${Of}${Capi
 export type NamedCounts = Record<FieldName<WindowName>, number>;
 
 /** Converts an array of numbers by window to an object by name. */
-export function named(counts: readonly number[]): NamedCounts {
+export function countsByWindow(counts: readonly number[]): NamedCounts {
   return Object.fromEntries(WINDOWS.map((_, index) => [fieldAt(index), counts[index]])) as NamedCounts;
 }
 

@@ -21,7 +21,7 @@ function disguises(secret: string): string[] {
 }
 
 /** Returns each place and form in which a secret was found. Throws if a place does not contain its `mustHold`. */
-export function findings(places: readonly Place[], secrets: readonly string[]): string[] {
+export function findSecrets(places: readonly Place[], secrets: readonly string[]): string[] {
   for (const { name, text, mustHold } of places) expect([name, text.includes(mustHold)]).toEqual([name, true]);
   return places.flatMap(({ name, text }) =>
     secrets.flatMap((secret) =>

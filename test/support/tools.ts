@@ -60,7 +60,7 @@ export function toolOf(
 }
 
 /** Returns the request that a call makes, with its body as text, or the faults of the arguments. */
-export function bound(tool: Tool, args: Readonly<Record<string, unknown>>): BoundRequestText | ArgumentFaults {
+export function bindCall(tool: Tool, args: Readonly<Record<string, unknown>>): BoundRequestText | ArgumentFaults {
   const request = tool.bind(args);
   return 'faults' in request ? request : { ...request, body: request.body?.toString() };
 }

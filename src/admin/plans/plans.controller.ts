@@ -37,7 +37,8 @@ export class PlansController {
 }
 
 function planResource({ name, limits }: NamedPlan): PlanResource {
-  const windowsOf = (of: NamedPlan['limits']['key']): PlanResource['key'] => perPeriod((period) => of[period] ?? null);
+  const windowsOf = (limits: NamedPlan['limits']['key']): PlanResource['key'] =>
+    perPeriod((period) => limits[period] ?? null);
   return {
     name,
     key: windowsOf(limits.key),

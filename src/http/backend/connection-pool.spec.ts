@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { localCertificate } from '../../../test/support/certificates.js';
 import { describeWithOpenssl } from '../../../test/support/describe-with.js';
-import { PooledServer, reset, socketOf, describeWays } from '../../../test/support/pooled-server.js';
+import { PooledServer, resetConnection, socketOf, describeWays } from '../../../test/support/pooled-server.js';
 import { eventually, sleep } from '../../../test/support/processes.js';
 import { RecordedCall } from '../../../test/support/recorded-call.js';
 
@@ -102,7 +102,7 @@ describeWays('the connections to a server', (isSecure) => {
   it('are replaced when one breaks, however it breaks', async () => {
     await start((socket, index) => {
       socket.on('data', () => {
-        if (index % 4 === 0) reset(socket);
+        if (index % 4 === 0) resetConnection(socket);
         else if (index % 4 === 1) socket.end();
         else if (index % 4 === 2) socket.write('garbage\r\n\r\n');
         else socket.write(`${OK}more`);
@@ -130,7 +130,7 @@ describeWays('the connections to a server', (isSecure) => {
     const retried = new RecordedCall();
     line.calls.push(retried);
     // The server has closed it, and it is reused before this process has read the close.
-    for (const socket of line.sockets) reset(socket);
+    for (const socket of line.sockets) resetConnection(socket);
     const stale = line.send({}, (event) => {
       if (event === 'error') line.pool.dispatch(retried);
     });
@@ -190,7 +190,7 @@ describeWays('the connections to a server', (isSecure) => {
   );
 
   it('serve a call that is sent from the error callback of another call', async () => {
-    await start((socket, index) => (index < 3 ? reset(socket) : respondToAll(socket)), 2);
+    await start((socket, index) => (index < 3 ? resetConnection(socket) : respondToAll(socket)), 2);
     const calls: RecordedCall[] = [];
     const again = (): void => {
       calls.push(

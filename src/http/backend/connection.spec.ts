@@ -3,7 +3,7 @@
  */
 import { afterEach, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
-import { PooledServer, reset, socketOf, describeWays } from '../../../test/support/pooled-server.js';
+import { PooledServer, resetConnection, socketOf, describeWays } from '../../../test/support/pooled-server.js';
 import { eventually } from '../../../test/support/processes.js';
 import { RecordedCall } from '../../../test/support/recorded-call.js';
 
@@ -171,7 +171,7 @@ describeWays('a connection', (isSecure) => {
     'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello',
   ])('that is reset after %j fails its call', async (response) => {
     await start((socket) =>
-      socket.once('data', () => socket.write(response, () => setTimeout(() => reset(socket), 5))),
+      socket.once('data', () => socket.write(response, () => setTimeout(() => resetConnection(socket), 5))),
     );
     expect((await line.send().over).error).toBe('ECONNRESET');
   });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PlainServer, until } from '../../../test/support/plain-server.js';
+import { PlainServer, waitUntil } from '../../../test/support/plain-server.js';
 import { plainConnectionOf } from './plain-connection.js';
 
 let line: PlainServer;
@@ -73,7 +73,7 @@ describe.each([
       line = await PlainServer.start(isEncrypted, 50);
       const client = line.connect();
       client.send('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\none');
-      await until(() => line.nodes.length === 1);
+      await waitUntil(() => line.nodes.length === 1);
       client.send('twosix');
       await client.sees('node /1');
       expect(line.served).toHaveLength(0);
@@ -88,7 +88,7 @@ describe.each([
       client.send('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\none');
       await line.settled();
       client.socket.end();
-      await until(() => client.isEnded);
+      await waitUntil(() => client.isEnded);
       await sleep(100);
       expect([line.served.length, line.nodes]).toEqual([1, []]);
     });
@@ -97,11 +97,11 @@ describe.each([
       const client = line.connect();
       line.isPrompt = false;
       client.get('/1', 'Connection: close\r\n');
-      await until(() => line.served.length === 1);
+      await waitUntil(() => line.served.length === 1);
       client.get('/2');
       await line.settled();
       line.onlyOne().respond('last');
-      await until(() => client.isEnded);
+      await waitUntil(() => client.isEnded);
       expect(client.text).toContain('\r\nConnection: close\r\n\r\nlast');
       expect([line.served.length, line.nodes]).toEqual([1, []]);
     });
@@ -110,7 +110,7 @@ describe.each([
       const client = await line.asked();
       if (leave === 'reset') client.reset();
       else client.socket.destroy();
-      await until(() => line.onlyOne().status === 0);
+      await waitUntil(() => line.onlyOne().status === 0);
       line.onlyOne().respond('nobody hears this');
       expect(line.onlyOne().connection.isGone).toBe(true);
     });
@@ -120,7 +120,7 @@ describe.each([
       client.socket.end();
       await sleep(150);
       line.onlyOne().respond('all the same');
-      await until(() => line.onlyOne().status === 200 && client.isEnded);
+      await waitUntil(() => line.onlyOne().status === 200 && client.isEnded);
       expect(client.text).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nall the same$/);
     });
 
@@ -130,9 +130,9 @@ describe.each([
       expect(line.onlyOne().status).toBeUndefined();
       expect(line.onlyOne().connection.hasRequest).toBe(true);
       client.socket.resume();
-      await until(() => line.onlyOne().status === 200);
+      await waitUntil(() => line.onlyOne().status === 200);
       client.get('/2');
-      await until(() => line.served.length === 2);
+      await waitUntil(() => line.served.length === 2);
     });
   });
 
@@ -174,7 +174,7 @@ describe.each([
       const client = line.connect();
       line.isPrompt = false;
       client.get('/1?x=y', 'X-A: b\r\n');
-      await until(() => line.served.length === 1);
+      await waitUntil(() => line.served.length === 1);
       const one = line.onlyOne();
       const { nodeResponse } = one.connection;
       expect(one.nodes?.response).toBe(nodeResponse);
@@ -192,7 +192,7 @@ describe.each([
       const client = line.connect();
       line.isPrompt = false;
       client.send('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody');
-      await until(() => line.served.length === 1);
+      await waitUntil(() => line.served.length === 1);
       const one = line.onlyOne();
       expect(one.request.body?.toString()).toBe('body');
       const { nodeResponse } = one.connection;
@@ -208,7 +208,7 @@ describe.each([
     it('when a second request arrives before the response to the first, and both get responses in order', async () => {
       const client = await line.asked();
       client.get('/2');
-      await until(() => line.nodes.length === 1);
+      await waitUntil(() => line.nodes.length === 1);
       await line.settled();
       expect(client.text).toBe('');
       line.onlyOne().nodes?.response.end('first');
@@ -235,13 +235,13 @@ describe.each([
       });
       const client = await line.unread();
       client.get('/2');
-      await until(() => last !== undefined);
+      await waitUntil(() => last !== undefined);
       client.socket.resume();
-      await until(() => line.onlyOne().status === 200);
+      await waitUntil(() => line.onlyOne().status === 200);
       await line.settled();
       last?.end('node /2');
       await client.sees('xxx', 'Connection: close', 'node /2');
-      await until(() => client.isEnded);
+      await waitUntil(() => client.isEnded);
     });
 
     it('after a response that the client never receives, which ends when the client is gone', async () => {
@@ -249,7 +249,7 @@ describe.each([
       client.get('/2');
       await line.settled();
       client.reset();
-      await until(() => line.onlyOne().status === 0);
+      await waitUntil(() => line.onlyOne().status === 0);
     });
 
     it('when the next data is not HTTP, which Node rejects', async () => {
@@ -257,7 +257,7 @@ describe.each([
       client.get('/1');
       await client.sees('hand /1');
       client.send('\u0016\u0003\u0001 not this protocol');
-      await until(() => client.isEnded);
+      await waitUntil(() => client.isEnded);
       expect(line.nodes).toEqual([]);
     });
 

@@ -1,7 +1,7 @@
 /** Limits of connections and of requests per connection, whether Node reads them or the gateway. On real sockets. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PlainServer, until } from '../../../test/support/plain-server.js';
+import { PlainServer, waitUntil } from '../../../test/support/plain-server.js';
 
 let line: PlainServer;
 beforeEach(async () => void (line = await PlainServer.start()));
@@ -19,7 +19,7 @@ describe('limits', () => {
     await client.sees('node /2');
     expect(client.isEnded).toBe(false);
     client.get('/3');
-    await until(() => client.isEnded);
+    await waitUntil(() => client.isEnded);
     expect(client.text).toContain('node /3');
   });
 
@@ -35,14 +35,14 @@ describe('limits', () => {
     const [two, three] = ['/2', '/3'].map((path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`);
     if (isByHand) {
       client.send(String(two));
-      await until(() => line.served.length === 2);
+      await waitUntil(() => line.served.length === 2);
       const response = line.served[1]?.connection.nodeResponse;
       response?.write('streamed');
       client.send(String(three));
       await sleep(30);
       response?.end(' to its end');
     } else client.send(`${two}${three}`);
-    await until(() => client.isEnded);
+    await waitUntil(() => client.isEnded);
     expect(client.text).toContain(isByHand ? ' to its end' : 'node /2');
     expect(client.text).toContain('Connection: close');
     expect(line.nodes).toEqual(isByHand ? [] : ['/2']);
@@ -54,7 +54,7 @@ describe('limits', () => {
     client.get('/1');
     await client.sees('hand /1');
     client.get('/2');
-    await until(() => client.isEnded);
+    await waitUntil(() => client.isEnded);
     expect(client.text).toMatch(/Connection: close\r\n\r\nhand \/2$/);
   });
 
@@ -65,9 +65,9 @@ describe('limits', () => {
       client.get(path);
       await client.sees(`hand ${path}`);
       const dropped = line.connect();
-      await until(() => dropped.isEnded);
+      await waitUntil(() => dropped.isEnded);
       client.socket.destroy();
-      await until(() => count() === 0);
+      await waitUntil(() => count() === 0);
     }
     function count(): number {
       let connections = -1;
@@ -89,7 +89,7 @@ describe('limits', () => {
     client.get('/1');
     await client.sees('hand /1');
     client.socket.resetAndDestroy();
-    await until(() => errors.length > 0);
+    await waitUntil(() => errors.length > 0);
     await sleep(20);
     expect(errors).toEqual(['ECONNRESET']);
   });

@@ -1,7 +1,7 @@
 /** Responses of known length that the gateway writes piece by piece. On real sockets, plain and over TLS. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PlainServer, until, type Served } from '../../../test/support/plain-server.js';
+import { PlainServer, waitUntil, type Served } from '../../../test/support/plain-server.js';
 import type { ResponseStream } from './client-response.js';
 
 const PIECE_BYTES = 64 * 1024;
@@ -27,7 +27,7 @@ describe.each([
   const asked = async (path = '/large') => {
     const client = line.connect();
     client.get(path);
-    await until(() => line.served.length > 0);
+    await waitUntil(() => line.served.length > 0);
     return client;
   };
 
@@ -44,7 +44,7 @@ describe.each([
     buffer.fill('d');
     stream.end();
     await client.sees(`${'a'.repeat(PIECE_BYTES)}${'b'.repeat(PIECE_BYTES)}ccc`);
-    await until(() => line.served[0]?.status === 200);
+    await waitUntil(() => line.served[0]?.status === 200);
     expect(client.text.slice(0, client.text.indexOf(HEAD_END))).toBe(
       `HTTP/1.1 200 OK\r\nContent-Length: ${2 * PIECE_BYTES + 3}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=65`,
     );
@@ -107,7 +107,7 @@ describe.each([
       while (written < pieces) {
         const before = drains;
         written++;
-        if (!stream.write(full)) await until(() => drains > before);
+        if (!stream.write(full)) await waitUntil(() => drains > before);
       }
       stream.end();
     };
@@ -117,8 +117,10 @@ describe.each([
     expect(written).toBeLessThan(pieces);
     client.socket.resume();
     await writing;
-    await until(() => client.text.length - client.text.indexOf(HEAD_END) - HEAD_END.length === pieces * PIECE_BYTES);
-    await until(() => line.served[0]?.status === 200);
+    await waitUntil(
+      () => client.text.length - client.text.indexOf(HEAD_END) - HEAD_END.length === pieces * PIECE_BYTES,
+    );
+    await waitUntil(() => line.served[0]?.status === 200);
   });
 
   it('ends with its connection when the client leaves, and nothing more is written', async () => {
@@ -127,7 +129,7 @@ describe.each([
     stream.write(piece('x'));
     await client.sees(HEAD_END);
     client.reset();
-    await until(() => line.served[0]?.status === 0);
+    await waitUntil(() => line.served[0]?.status === 0);
     expect(stream.write(piece('y'))).toBe(true);
     stream.end();
     expect(line.served[0]?.status).toBe(0);
@@ -139,7 +141,7 @@ describe.each([
     stream.write(Buffer.from('some'));
     await client.sees('some');
     line.served[0]!.connection.destroy();
-    await until(() => client.isEnded);
+    await waitUntil(() => client.isEnded);
     expect(client.text.endsWith('some')).toBe(true);
     expect(line.served[0]?.status).toBe(0);
   });
@@ -147,11 +149,11 @@ describe.each([
   it('that is the last one has Connection: close, and ends the connection', async () => {
     const client = line.connect();
     client.get('/last', 'Connection: close\r\n');
-    await until(() => line.served.length > 0);
+    await waitUntil(() => line.served.length > 0);
     const stream = begin(line.served[0], 4);
     stream.write(Buffer.from('done'));
     stream.end();
-    await until(() => client.isEnded);
+    await waitUntil(() => client.isEnded);
     expect(client.text).toContain('Connection: close\r\n');
     expect(client.text.endsWith('done')).toBe(true);
   });

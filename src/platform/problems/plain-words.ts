@@ -58,20 +58,20 @@ function typeWords(expected: string, input: unknown): string {
 }
 
 function boundWords(
-  which: 'at least' | 'at most',
+  comparison: 'at least' | 'at most',
   bound: number | bigint,
   origin: string,
   input: unknown,
   isInclusive: boolean,
 ): string {
   if (typeof input === 'string' && origin === 'string') {
-    if (which === 'at least' && Number(bound) === 1) return 'must not be empty';
-    return `must have ${which} ${bound} characters, not ${input.length}`;
+    if (comparison === 'at least' && Number(bound) === 1) return 'must not be empty';
+    return `must have ${comparison} ${bound} characters, not ${input.length}`;
   }
   if (Array.isArray(input)) {
-    if (which === 'at least' && Number(bound) === 1) return 'must not be an empty list';
-    return `must have ${which} ${bound} entries, not ${input.length}`;
+    if (comparison === 'at least' && Number(bound) === 1) return 'must not be an empty list';
+    return `must have ${comparison} ${bound} entries, not ${input.length}`;
   }
-  const words = isInclusive ? which : which === 'at least' ? 'more than' : 'less than';
+  const words = isInclusive ? comparison : comparison === 'at least' ? 'more than' : 'less than';
   return `must be ${words} ${bound}, not ${String(input)}`;
 }

@@ -42,7 +42,7 @@ interface Member {
 interface Question {
   readonly worker: Worker;
   /** Called once with the response. The response is undefined if the worker cannot be reached or has ended. */
-  readonly answered: (value: Readings[keyof Readings] | undefined) => void;
+  readonly onAnswer: (value: Readings[keyof Readings] | undefined) => void;
 }
 
 /** PoolState contains the states of the workers. */
@@ -250,10 +250,10 @@ export class WorkerPool {
     });
   }
 
-  private ask({ worker }: Member, what: keyof Readings, answered: Question['answered']): void {
+  private ask({ worker }: Member, what: keyof Readings, answered: Question['onAnswer']): void {
     const id = ++this.askedSoFar;
     const question: ToWorker = { type: 'ask', id, what };
-    this.asked.set(id, { worker, answered });
+    this.asked.set(id, { worker, onAnswer: answered });
     worker.send(question, (error) => {
       if (error !== null) this.tell(id, undefined);
     });
@@ -262,7 +262,7 @@ export class WorkerPool {
   private tell(id: number, value: Readings[keyof Readings] | undefined): void {
     const question = this.asked.get(id);
     this.asked.delete(id);
-    question?.answered(value);
+    question?.onAnswer(value);
   }
 
   private hear(message: FromWorker): void {

@@ -1,6 +1,6 @@
 /** Routing finds the configured operation. Anything else is unreachable in every spelling. */
 import { describe, expect, it } from '@jest/globals';
-import { describeMatch, matched, OPERATIONS } from '../../../test/support/operation-tables.js';
+import { describeMatch, describeRoute, OPERATIONS } from '../../../test/support/operation-tables.js';
 import type { Operation } from '../../config/model/schema.js';
 import { OperationTable } from './operation-table.js';
 
@@ -15,7 +15,7 @@ describe('a request finds its operation', () => {
     ['GET', '/customers/cus_1/tours', 'GET /customers/{id}/{part}'],
     ['GET', '/tours/', 'GET /tours/'],
   ])('%s %s', (method, path, expected) => {
-    expect(matched(method, path)).toBe(expected);
+    expect(describeRoute(method, path)).toBe(expected);
   });
 
   it.each([
@@ -26,13 +26,13 @@ describe('a request finds its operation', () => {
     ['GET', '/customers/100%25', 'GET /customers/{id}'],
     ['GET', '/customers/J%C3%BCrgen', 'GET /customers/{id}'],
   ])('percent-encoded characters match what they mean: %s %s', (method, path, expected) => {
-    expect(matched(method, path)).toBe(expected);
+    expect(describeRoute(method, path)).toBe(expected);
   });
 
   it('HEAD falls back to the GET operation', () => {
-    expect(matched('HEAD', '/customers')).toBe('GET /customers');
-    expect(matched('HEAD', '/customers/cus_1')).toBe('GET /customers/{id}');
-    expect(matched('HEAD', '/probe')).toBe('HEAD /probe');
+    expect(describeRoute('HEAD', '/customers')).toBe('GET /customers');
+    expect(describeRoute('HEAD', '/customers/cus_1')).toBe('GET /customers/{id}');
+    expect(describeRoute('HEAD', '/probe')).toBe('HEAD /probe');
   });
 
   it('an own HEAD operation is found regardless of the configured order', () => {
@@ -62,7 +62,7 @@ describe('what is not configured is not reachable', () => {
     '/health',
     '/usage/1',
   ])('%s', (path) => {
-    expect(matched('GET', path)).toBe('not_found');
+    expect(describeRoute('GET', path)).toBe('not_found');
   });
 
   it('nothing is configured: nothing is reachable', () => {
@@ -73,14 +73,14 @@ describe('what is not configured is not reachable', () => {
   });
 
   it('names of object members are only names', () => {
-    expect(matched('GET', '/customers/__proto__')).toBe('GET /customers/{id}');
-    expect(matched('constructor', '/customers')).toMatch(/^405 /);
-    expect(matched('GET', '/__proto__')).toBe('not_found');
+    expect(describeRoute('GET', '/customers/__proto__')).toBe('GET /customers/{id}');
+    expect(describeRoute('constructor', '/customers')).toMatch(/^405 /);
+    expect(describeRoute('GET', '/__proto__')).toBe('not_found');
   });
 
   it('paths that the gateway answers itself are never forwarded', () => {
-    expect(matched('GET', '/usage')).toBe('not_ours');
-    expect(matched('POST', '/usage')).toBe('405 GET, HEAD');
+    expect(describeRoute('GET', '/usage')).toBe('not_ours');
+    expect(describeRoute('POST', '/usage')).toBe('405 GET, HEAD');
   });
 });
 
@@ -94,7 +94,7 @@ describe('a method that the path does not have', () => {
     ['', '/customers', '405 GET, HEAD, POST'],
     ['GET', '/probe', '405 HEAD, POST'],
   ])('%s %s is refused with the methods that it has', (method, path, expected) => {
-    expect(matched(method, path)).toBe(expected);
+    expect(describeRoute(method, path)).toBe(expected);
   });
 });
 
@@ -117,13 +117,13 @@ describe('no spelling of a static path reaches the sibling operation with a para
     '/customers/cus_1/NOTES',
     '/customers/cus_1/notes.json',
   ])('%s is not found', (path) => {
-    expect(matched('GET', path)).toBe('not_found');
+    expect(describeRoute('GET', path)).toBe('not_found');
   });
 
   it.each(['/customers/exporter', '/customers/my.export', '/customers/archive', '/customers/cus_1.json'])(
     '%s is an identifier like any other',
     (path) => {
-      expect(matched('GET', path)).toBe('GET /customers/{id}');
+      expect(describeRoute('GET', path)).toBe('GET /customers/{id}');
     },
   );
 
@@ -143,7 +143,7 @@ describe('no spelling of a static path reaches the sibling operation with a para
     '/customers/export#x',
     '/customers/x/../export',
   ])('%s is refused as a path', (path) => {
-    expect(matched('GET', path)).toBe('invalid_path');
+    expect(describeRoute('GET', path)).toBe('invalid_path');
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LARGEST_LIMIT } from '../../config/model/plan-schema.js';
 import type { PlanConfig } from '../../config/model/schema.js';
 import { effectiveLimits, hasGrantIn, NO_GRANT, NO_LIMIT_CHANGES, type LimitChanges } from './effective-limits.js';
-import { limitsWith, named } from '../../../test/support/quotas.js';
+import { limitsWith, countsByWindow } from '../../../test/support/quotas.js';
 
 const PLAN: PlanConfig = {
   key: { minute: 60, month: 500 },
@@ -13,12 +13,12 @@ const PLAN: PlanConfig = {
 };
 const NOVEMBER = 20_261_101;
 const changed = (changes: Partial<LimitChanges>, plan = PLAN, label = NOVEMBER) =>
-  named(effectiveLimits(plan, { ...NO_LIMIT_CHANGES, ...changes }, label));
-const plain = named(limitsWith({ keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 500 }));
+  countsByWindow(effectiveLimits(plan, { ...NO_LIMIT_CHANGES, ...changes }, label));
+const plain = countsByWindow(limitsWith({ keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 500 }));
 
 describe('the limits in force', () => {
   it('are those of the plan if nothing was changed', () => {
-    expect(named(effectiveLimits(PLAN, NO_LIMIT_CHANGES, NOVEMBER))).toEqual(plain);
+    expect(countsByWindow(effectiveLimits(PLAN, NO_LIMIT_CHANGES, NOVEMBER))).toEqual(plain);
     expect(changed({})).toEqual(plain);
   });
 

@@ -29,7 +29,7 @@ plans:
 `;
 
 /** Appends lines to the valid configuration. They begin on line 8. */
-export function plus(lines: string): string {
+export function withLines(lines: string): string {
   return `${RIGHT}${lines}\n`;
 }
 
@@ -50,5 +50,5 @@ export function operation(entry: string): string {
 
 /** Returns the valid configuration with a second plan, in line 8. */
 export function plan(settings: string): string {
-  return plus(`  pro: ${settings}`);
+  return withLines(`  pro: ${settings}`);
 }

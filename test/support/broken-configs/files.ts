@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { plus, RIGHT, service, type BrokenConfig } from './broken-config.js';
+import { withLines, RIGHT, service, type BrokenConfig } from './broken-config.js';
 
 const at = (folder: string, name = 'gateway.yaml') => join(folder, name);
 const utf16 = (text: string) => Buffer.from(`\u{feff}${text}`, 'utf16le');
@@ -63,7 +63,7 @@ export const FILES: readonly BrokenConfig[] = [
   ['UTF-32', { 'gateway.yaml': Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]) }, '1:1', 'is UTF-32', 'iconv'],
   [
     'Latin-1',
-    { 'gateway.yaml': Buffer.from(plus('api: { title: Bücher }'), 'latin1') },
+    { 'gateway.yaml': Buffer.from(withLines('api: { title: Bücher }'), 'latin1') },
     '8:16',
     'is not UTF-8: the byte 0xFC',
     'iconv -f LATIN1',
@@ -77,14 +77,14 @@ export const FILES: readonly BrokenConfig[] = [
   ],
   [
     'a wrong byte behind characters that stand for one',
-    { 'gateway.yaml': Buffer.concat([Buffer.from(plus('# \u{fffd}\u{fffd} ')), Buffer.from([0xff])]) },
+    { 'gateway.yaml': Buffer.concat([Buffer.from(withLines('# \u{fffd}\u{fffd} ')), Buffer.from([0xff])]) },
     '9:1',
     'the byte 0xFF',
     'UTF-8',
   ],
-  ['NUL', plus('api: { title: "a\0b" }'), '8:17', 'U+0000', 'remove it'],
+  ['NUL', withLines('api: { title: "a\0b" }'), '8:17', 'U+0000', 'remove it'],
   ['NUL at the very end', `${RIGHT}\0`, '8:1', 'U+0000', 'remove it'],
-  ['an escape sequence of a terminal', plus('api: { title: "\u001b[31mred" }'), '8:16', 'U+001B', 'remove it'],
+  ['an escape sequence of a terminal', withLines('api: { title: "\u001b[31mred" }'), '8:16', 'U+001B', 'remove it'],
   ['a second byte-order mark, as joined files have one', `${RIGHT}\u{feff}api: {}\n`, '8:1', 'U+FEFF', 'remove it'],
   [
     'a compressed file',
@@ -100,17 +100,23 @@ export const FILES: readonly BrokenConfig[] = [
     'it has 2 MiB, and at most 1 MiB are read',
     'all of it',
   ],
-  ['a million events', plus(`events: [${'a.b,'.repeat(1_000_000)}]`), '1:1', 'at most 1 MiB are read', 'all of it'],
+  [
+    'a million events',
+    withLines(`events: [${'a.b,'.repeat(1_000_000)}]`),
+    '1:1',
+    'at most 1 MiB are read',
+    'all of it',
+  ],
   [
     'more events than a file may have values',
-    plus(`events: [${'a.b,'.repeat(200_000)}]`),
+    withLines(`events: [${'a.b,'.repeat(200_000)}]`),
     '8:266558',
     'more than 200000 tokens',
     'all of it',
   ],
   [
     'many events',
-    plus(`events: [${'a.b,'.repeat(20_000)}]`),
+    withLines(`events: [${'a.b,'.repeat(20_000)}]`),
     '8:1',
     'at most 1000 entries, not 20000',
     'Event types that backends can send',
@@ -126,35 +132,35 @@ export const FILES: readonly BrokenConfig[] = [
   ['a key of half a mebibyte', `${'k'.repeat(500_000)}: 1\n`, '1:1', 'a key of more than 1024 characters', 'colons'],
   [
     'a number of half a mebibyte',
-    plus(`gateway: { port: ${'9'.repeat(500_000)} }`),
+    withLines(`gateway: { port: ${'9'.repeat(500_000)} }`),
     '8:18',
     'must be',
     'Port to listen on',
   ],
   [
     'brackets that are never closed',
-    plus(`events: ${'['.repeat(100_000)}`),
+    withLines(`events: ${'['.repeat(100_000)}`),
     '8:210',
     'more than 200 maps and lists',
     'never closed',
   ],
   [
     'brackets that are closed',
-    plus(`events: ${'['.repeat(50_000)}${']'.repeat(50_000)}`),
+    withLines(`events: ${'['.repeat(50_000)}${']'.repeat(50_000)}`),
     '8:210',
     'more than 200 maps',
     'never closed',
   ],
   [
     'lists in lists in one line',
-    plus(`events:\n${'- '.repeat(10_000)}a`),
+    withLines(`events:\n${'- '.repeat(10_000)}a`),
     '9:402',
     'more than 200 maps and lists',
     'never closed',
   ],
   [
     'maps in maps',
-    plus(Array.from({ length: 300 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')),
+    withLines(Array.from({ length: 300 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')),
     '209:203',
     'more than 200',
     'never closed',
@@ -162,7 +168,7 @@ export const FILES: readonly BrokenConfig[] = [
   ['aliases of aliases: billion laughs', BILLION_LAUGHS, '6:11', 'repeat more than 200000 values', 'write out'],
   [
     'many aliases of much',
-    plus(`x: &x [${'1,'.repeat(10_000)}]\ny: [${'*x,'.repeat(10_000)}]`),
+    withLines(`x: &x [${'1,'.repeat(10_000)}]\ny: [${'*x,'.repeat(10_000)}]`),
     '9:62',
     'repeat more than 200000',
     'write out',

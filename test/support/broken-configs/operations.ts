@@ -1,5 +1,5 @@
 /** Broken configurations: entries of `operations`, and variables. */
-import { operation, plus, RIGHT, service, targets, type BrokenConfig } from './broken-config.js';
+import { operation, withLines, RIGHT, service, targets, type BrokenConfig } from './broken-config.js';
 
 /** Returns the valid configuration with an operation that has this `match`. */
 const match = (text: string) => operation(`{ match: '${text}', service: shop, scopes: [] }`);
@@ -170,7 +170,7 @@ export const OPERATIONS: readonly BrokenConfig[] = [
   ],
   [
     'a variable that is empty',
-    plus('gateway: { port: "${PORT}" }'),
+    withLines('gateway: { port: "${PORT}" }'),
     '8:18',
     'must be a number, not a text',
     'environment variable',
@@ -178,7 +178,7 @@ export const OPERATIONS: readonly BrokenConfig[] = [
   ],
   [
     'a variable of the wrong kind',
-    plus('gateway: { port: "${PORT}" }'),
+    withLines('gateway: { port: "${PORT}" }'),
     '8:18',
     'must be a number, not a text',
     'environment variable',
@@ -186,7 +186,7 @@ export const OPERATIONS: readonly BrokenConfig[] = [
   ],
   [
     'a variable with a space',
-    plus('gateway: { port: "${PORT}" }'),
+    withLines('gateway: { port: "${PORT}" }'),
     '8:18',
     'must be a number, not a text',
     'environment variable',
@@ -194,7 +194,7 @@ export const OPERATIONS: readonly BrokenConfig[] = [
   ],
   [
     'a variable with an escape sequence',
-    plus('api: { title: "${TITLE}" }'),
+    withLines('api: { title: "${TITLE}" }'),
     '8:15',
     'control character U+001B',
     'remove',
@@ -202,7 +202,7 @@ export const OPERATIONS: readonly BrokenConfig[] = [
   ],
   [
     'a variable called like a method of objects',
-    plus('api: { title: "${constructor}" }'),
+    withLines('api: { title: "${constructor}" }'),
     '8:15',
     'the environment variable constructor is not set',
     ':-',
@@ -216,7 +216,7 @@ export const OPERATIONS: readonly BrokenConfig[] = [
   ],
   [
     'a reference that is never closed, at the end',
-    plus('api:\n  title: Shop ${'),
+    withLines('api:\n  title: Shop ${'),
     '9:10',
     '`${` is never closed',
     BOTH_FORMS,
@@ -238,10 +238,10 @@ export const OPERATIONS: readonly BrokenConfig[] = [
   ['a reference without a name', targets('["http://${}"]'), '3:15', '`${}` is not a reference', BOTH_FORMS],
   ['a reference with spaces', targets('["${ BACKEND }"]'), '3:15', '`${ BACKEND }` is not a reference', BOTH_FORMS],
   ['a reference within a reference', targets('["${A:-${B}}"]'), '3:15', 'a reference within a reference', BOTH_FORMS],
-  ['a reference as a key', plus('${NAME}: 1'), '8:1', 'unknown key `${NAME}`', 'known here'],
+  ['a reference as a key', withLines('${NAME}: 1'), '8:1', 'unknown key `${NAME}`', 'known here'],
   [
     'a default of the wrong kind',
-    plus('gateway: { port: "${PORT:-http}" }'),
+    withLines('gateway: { port: "${PORT:-http}" }'),
     '8:18',
     'must be a number, not a text',
     'environment variable',

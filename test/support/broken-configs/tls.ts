@@ -1,11 +1,11 @@
 /** Broken configurations: certificates and keys. The test creates the files with openssl. */
-import { plus, service, type BrokenConfig } from './broken-config.js';
+import { withLines, service, type BrokenConfig } from './broken-config.js';
 
 /**
  * Returns a configuration whose gateway listener has this certificate and key. The folder of the test contains the
  * pairs `a` and `b`, and the files `encrypted.key`, `der.crt` and `empty.pem`.
  */
-const listener = (cert: string, key: string) => plus(`gateway: { tls: { cert: ${cert}, key: ${key} } }`);
+const listener = (cert: string, key: string) => withLines(`gateway: { tls: { cert: ${cert}, key: ${key} } }`);
 const backend = (setting: string) => service(`tls: { ${setting} }`);
 
 export const TLS: readonly BrokenConfig[] = [
@@ -63,7 +63,7 @@ export const TLS: readonly BrokenConfig[] = [
   ["another certificate's key", listener('a.crt', 'b.key'), '8:37', 'does not belong to the certificate', 'made with'],
   [
     'a certificate without its key',
-    plus('gateway: { tls: { cert: a.crt } }'),
+    withLines('gateway: { tls: { cert: a.crt } }'),
     '8:12',
     '`key` is missing',
     'Private key file',

@@ -1,8 +1,8 @@
 /** Broken configurations: settings with a wrong value, and unknown keys. */
-import { plan, plus, RIGHT, service, targets, type BrokenConfig } from './broken-config.js';
+import { plan, withLines, RIGHT, service, targets, type BrokenConfig } from './broken-config.js';
 
-const gateway = (setting: string) => plus(`gateway: { ${setting} }`);
-const api = (setting: string) => plus(`api: { ${setting} }`);
+const gateway = (setting: string) => withLines(`gateway: { ${setting} }`);
+const api = (setting: string) => withLines(`api: { ${setting} }`);
 const minute = (value: string) => RIGHT.replace('minute: 60', `minute: ${value}`);
 const connect = (value: string) => service(`timeouts: { connect: ${value} }`);
 const body = (value: string) => service(`maxBodyBytes: ${value}`);
@@ -10,7 +10,13 @@ const trusted = (block: string) => gateway(`trustedProxies: ["${block}"]`);
 
 export const VALUES: readonly BrokenConfig[] = [
   // keys
-  ['an unknown key at the top', plus('gatway: { port: 80 }'), '8:1', 'unknown key `gatway`', 'did you mean `gateway`?'],
+  [
+    'an unknown key at the top',
+    withLines('gatway: { port: 80 }'),
+    '8:1',
+    'unknown key `gatway`',
+    'did you mean `gateway`?',
+  ],
   [
     'an unknown key of a service',
     service('timeout: { connect: 1s }'),
@@ -78,7 +84,7 @@ export const VALUES: readonly BrokenConfig[] = [
   ['a fraction as a port', gateway('port: 80.5'), '8:18', 'must be a whole number, not 80.5', 'Port to listen on'],
   ['a port in quotes', gateway('port: "8080"'), '8:18', 'must be a number, not `8080`', 'without quotes: 8080'],
   ['a name as a port', gateway('port: http'), '8:18', 'must be a number, not `http`', 'Port to listen on'],
-  ['nothing as a port', plus('gateway:\n  port:'), '9:3', 'must be a number, not empty', 'Port to listen on'],
+  ['nothing as a port', withLines('gateway:\n  port:'), '9:3', 'must be a number, not empty', 'Port to listen on'],
   ['a list of ports', gateway('port: [80, 443]'), '8:12', 'must be a number, not a list', 'Port to listen on'],
   [
     'a port with an address',
@@ -175,21 +181,21 @@ export const VALUES: readonly BrokenConfig[] = [
   ],
   [
     'a retention in months',
-    plus('usage: { retention: 13mo }'),
+    withLines('usage: { retention: 13mo }'),
     '8:21',
     'must be a number of days such as 400d',
     '400d',
   ],
   [
     'a retention without its unit',
-    plus('usage: { retention: 400 }'),
+    withLines('usage: { retention: 400 }'),
     '8:21',
     'must be a number of days',
     'write the unit behind the number: 400d',
   ],
   [
     'a retention that forgets a month',
-    plus('usage: { retention: 30d }'),
+    withLines('usage: { retention: 30d }'),
     '8:21',
     'must be from 62d to 3650d, not `30d`',
     'How long usage',
@@ -322,7 +328,7 @@ export const VALUES: readonly BrokenConfig[] = [
   ['an empty host', gateway('host: ""'), '8:18', 'must be an address', 'write the address only'],
   [
     'one port for both listeners',
-    plus('gateway: { port: 9000 }\nadmin: { port: 9000 }'),
+    withLines('gateway: { port: 9000 }\nadmin: { port: 9000 }'),
     '9:16',
     'both listen on port 9000',
     'another port',
@@ -391,7 +397,7 @@ export const VALUES: readonly BrokenConfig[] = [
     'write `my-shop`',
   ],
   ['a plan that is called by a number', plan('{}\n  1: {}'), '9:3', '`1` must be a lower-case name', 'another name'],
-  ['an event of one word', plus('events: [created]'), '8:10', 'must be resource.verb', ''],
+  ['an event of one word', withLines('events: [created]'), '8:10', 'must be resource.verb', ''],
   // dates
   ['a date of another country', api('deprecation: 31.01.2027'), '8:21', 'must be a date such as 2027-01-31', ''],
   ['a day that there is not', api('deprecation: 2027-02-30'), '8:21', 'must be a date', ''],

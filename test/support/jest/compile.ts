@@ -40,7 +40,7 @@ function writeWhole(path: string, text: string): void {
 }
 
 /** Returns the JavaScript of a TypeScript file, from the cache if the file has not changed. */
-export function compiled(file: string): string {
+export function compileFile(file: string): string {
   const path = keptPath(file);
   const { mtimeMs, size } = statSync(file);
   // The last line of a cached file identifies the state of its source.
@@ -72,7 +72,7 @@ export function compileTypeScript(): void {
       if (!isOurs) return next(url, context);
       const file = fileURLToPath(url);
       SOURCE_MAPS.set(url, `${keptPath(file)}.map`);
-      return { format: 'module', source: compiled(file), shortCircuit: true };
+      return { format: 'module', source: compileFile(file), shortCircuit: true };
     },
   });
 }

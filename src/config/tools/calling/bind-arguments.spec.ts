@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ANY_CHARACTER } from '../../../../test/support/texts.js';
 import { parseExact } from '../../../platform/json/exact-json.js';
-import { bound, json, toolOf, toolsOf } from '../../../../test/support/tools.js';
+import { bindCall, json, toolOf, toolsOf } from '../../../../test/support/tools.js';
 
 const parameter = (where: string, schema: unknown, more: object = {}) => ({
   parameters: [{ name: 'q', in: where, required: where === 'path', schema, ...more }],
@@ -12,7 +12,7 @@ const list = { type: 'array', items: {} };
 const object = { type: 'object' };
 /** Returns the URL of a call, or its faults. */
 const urlOf = (match: string, operation: object, args: Readonly<Record<string, unknown>>): unknown => {
-  const request = bound(toolOf(match, { ...operation }), args);
+  const request = bindCall(toolOf(match, { ...operation }), args);
   return 'faults' in request ? request.faults.map(({ field, detail }) => `${field}: ${detail}`) : request.url;
 };
 
@@ -56,7 +56,7 @@ describe('the path', () => {
     ['a%2fb', ['q: must not have \\, ;, a percent-encoded or a control character']],
   ])('handles %j with encodedSlashes: pass', (q, url) => {
     const entries = [{ match: 'GET /x/{q}/y', encodedSlashes: 'pass' }];
-    const request = bound(toolOf('GET /x/{q}/y', parameter('path', {}), { entries }), { q });
+    const request = bindCall(toolOf('GET /x/{q}/y', parameter('path', {}), { entries }), { q });
     expect(
       'faults' in request ? request.faults.map(({ field, detail }) => `${field}: ${detail}`) : request.url,
     ).toEqual(url);
@@ -177,12 +177,12 @@ describe('header fields', () => {
       requestBody: json({ type: 'object', properties: { a: {} } }),
     });
     const lines = 'x-trace: a b\r\nif-match: "1"\r\nx-list: a,b\r\n';
-    expect(bound(tool, { 'X-Trace': '  a b ', 'If-Match': '"1"', 'X-List': ['a', 'b'] })).toEqual({
+    expect(bindCall(tool, { 'X-Trace': '  a b ', 'If-Match': '"1"', 'X-List': ['a', 'b'] })).toEqual({
       url: '/x',
       lines: `accept: */*\r\n${lines}`,
       body: undefined,
     });
-    expect(bound(tool, { a: 1, 'X-None': null })).toEqual({
+    expect(bindCall(tool, { a: 1, 'X-None': null })).toEqual({
       url: '/x',
       lines: 'accept: */*\r\ncontent-type: application/json\r\n',
       body: '{"a":1}',
@@ -197,7 +197,7 @@ describe('header fields', () => {
 
 describe('a body', () => {
   const bodyOf = (requestBody: object, args: Readonly<Record<string, unknown>>, settings: unknown = true) => {
-    const request = bound(toolOf('POST /x', { 'x-mcp': settings, requestBody }), args);
+    const request = bindCall(toolOf('POST /x', { 'x-mcp': settings, requestBody }), args);
     return 'faults' in request ? request.faults : request.body;
   };
   const fields = { type: 'object', properties: { a: {}, b: {} } };

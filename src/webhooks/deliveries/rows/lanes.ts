@@ -35,7 +35,10 @@ export class Lanes {
     readonly owner: string,
   ) {}
 
-  /** Claims due lanes that have no owner or an expired lease. Lanes that have waited longest come first. @returns their endpoint IDs. */
+  /**
+   * Claims due lanes that have no owner or an expired lease. Lanes that have waited longest come first. @returns their
+   * endpoint IDs.
+   */
   claim(most: number): Promise<string[]> {
     return this.claimWhere(sql`due_at <= ${this.clock.now()}`, most);
   }
@@ -123,13 +126,13 @@ export class Lanes {
     return rows[0]?.due_at;
   }
 
-  private async claimWhere(which: RawBuilder<unknown>, most: number): Promise<string[]> {
+  private async claimWhere(endpointCondition: RawBuilder<unknown>, most: number): Promise<string[]> {
     const lock = this.kind === 'postgres' ? sql`for update skip locked` : sql``;
     // A clock that was ahead wrote any lease that ends later than a new one would.
     const free = sql`(owned_until <= ${this.now()} or owned_until > ${this.now()} + ${sql.lit(LEASE_MS)})`;
     const { rows } = await sql<{ endpoint_id: string }>`
       with taken as materialized (
-        select endpoint_id from webhook_lane where ${which} and ${free} order by due_at limit ${most} ${lock})
+        select endpoint_id from webhook_lane where ${endpointCondition} and ${free} order by due_at limit ${most} ${lock})
       update webhook_lane set owner = ${this.owner}, owned_until = ${this.now()} + ${sql.lit(LEASE_MS)}
       where endpoint_id in (select endpoint_id from taken) returning endpoint_id
     `.execute(this.db);
