@@ -262,7 +262,7 @@ describeOnDatabases('account deletion', (kind) => {
     const { id, both } = await account();
     const lost = new Error('the process ends');
     const signal = {
-      tell: () => {
+      signalEndpoints: () => {
         throw lost;
       },
     };
