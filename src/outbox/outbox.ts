@@ -6,6 +6,7 @@ import { sql, type CompiledQuery, type Kysely, type Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
 import { kindOf } from '../stores/database/database-kind.js';
+import { sortsIdsByTime } from '../stores/database/id-order.js';
 import { firstIdAt, newId } from '../stores/database/ids.js';
 import { jsonRows, textList, type JsonColumn } from '../stores/database/json-rows.js';
 import type { Tables } from '../stores/database/schema.js';
@@ -178,7 +179,8 @@ export class EventOutbox {
     // No index has `created_at`. The database filters the account's events while it reads them in the order of their
     // IDs. The bound of the IDs ends the reading.
     if (sinceMs !== undefined) {
-      query = query.where('created_at', '>=', sinceMs).where('id', '>=', firstIdAt('evt', sinceMs));
+      query = query.where('created_at', '>=', sinceMs);
+      if (await sortsIdsByTime(this.db)) query = query.where('id', '>=', firstIdAt('evt', sinceMs));
     }
     if (untilMs !== undefined) query = query.where('created_at', '<=', untilMs);
     if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));

@@ -1,13 +1,14 @@
 /** Guarantees of the event outbox, on SQLite and PostgreSQL. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Event, NewEvent } from '../../src/outbox/event-types.js';
 import type { QuotaThresholdReached } from '../../src/outbox/own-events.js';
 import { addEvents, EventOutbox } from '../../src/outbox/outbox.js';
 import { repeat } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { TestClock } from '../support/stores.js';
-import { describeOnDatabases } from '../support/describe-with.js';
+import { newDatabaseIn } from '../support/postgres.js';
+import { describeOnDatabases, describeWithPostgres } from '../support/describe-with.js';
 
 const DAY_MS = 86_400_000;
 
@@ -131,5 +132,25 @@ describeOnDatabases('the event outbox', (kind) => {
     clock.advance(89 * DAY_MS + 1);
     await outbox.deleteOld();
     expect(await add(event('old'), event('new'))).toEqual(new Set(['old']));
+  });
+});
+
+describeWithPostgres('the event outbox with a collation', () => {
+  // Offsets in the order of the alphabet of IDs, whose time ends with `t` and `z`, `ch` and `cj`, or `aa` and `ab`.
+  it.each([
+    ['et', 28, 31],
+    ['cs', 12 * 32 + 17, 12 * 32 + 18],
+    ['da', 10 * 32 + 10, 10 * 32 + 11],
+    ['en', 28, 31],
+  ])('%s lists all events since a time', async (locale, since, at) => {
+    const created = await newDatabaseIn(locale);
+    const database = await openDatabase({ databaseUrl: created.url, dataDir: '' });
+    const start = 32 * 32 * Math.ceil(Date.parse('2100-01-01T00:00:00Z') / (32 * 32));
+    await addEvents(database.db, [event(locale)], start + at);
+    const outbox = new EventOutbox(database.db, new TestClock());
+    const { data } = await outbox.list({ accountId: 'acc_1', limit: 10, sinceMs: start + since });
+    expect(data).toHaveLength(1);
+    await database.close();
+    await created.drop();
   });
 });

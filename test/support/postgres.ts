@@ -193,11 +193,19 @@ async function sharedServer(): Promise<string> {
  * Creates a database on the shared PostgreSQL. The caller must drop it.
  * @param templateUrl URL of a database there to copy. It must have no connections. By default, there are no tables.
  */
-export async function newDatabase(templateUrl?: string): Promise<FreshDatabase> {
+export function newDatabase(templateUrl?: string): Promise<FreshDatabase> {
+  return createDatabase(templateUrl === undefined ? '' : `template "${new URL(templateUrl).pathname.slice(1)}"`);
+}
+
+/** Creates a database with a collation of ICU, without tables. Needs PostgreSQL 15. The caller must drop it. */
+export function newDatabaseIn(icuLocale: string): Promise<FreshDatabase> {
+  return createDatabase(`template template0 locale_provider icu icu_locale '${icuLocale}'`);
+}
+
+async function createDatabase(options: string): Promise<FreshDatabase> {
   const admin = await sharedServer();
   const name = `test_${randomBytes(8).toString('hex')}`;
-  const template = templateUrl === undefined ? '' : ` template "${new URL(templateUrl).pathname.slice(1)}"`;
-  await run(admin, `create database "${name}"${template}`);
+  await run(admin, `create database "${name}" ${options}`);
   const url = new URL(admin);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => run(admin, `drop database if exists "${name}" with (force)`) };

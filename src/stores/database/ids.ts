@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 
 /** Crockford's Base32 in lower case, without the ambiguous letters i, l, o and u. */
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+export const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_LENGTH = 9;
 /** Latest time that an ID can contain. */
 const LATEST_MS = 32 ** TIME_LENGTH - 1;
@@ -74,7 +74,7 @@ export function newId(prefix: IdPrefix, nowMs: number): string {
 
 /**
  * Returns a lower bound of the IDs that were created at a time or later. There is no upper bound for a time: after the
- * clock goes back, new IDs still have the latest time.
+ * clock goes back, new IDs still have the latest time. Use it in a query only if `sortsIdsByTime`.
  * @param ms time in milliseconds since the epoch
  */
 export function firstIdAt(prefix: IdPrefix, ms: number): string {
