@@ -1,5 +1,6 @@
 /** Migrations of databases with many rows. Each statement can take a minute at startup. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
 import { emptyDatabase, emptyUntil, type TestDatabase } from '../support/database.js';
@@ -68,5 +69,17 @@ describeOnDatabases('a migration of many rows', (kind) => {
     expect((await sql`select id from written`.execute(handle.db)).rows).toEqual([{ id: 'key_2' }]);
     const keys = handle.db.selectFrom('api_key').select('previous_secret_expires_at').orderBy('id');
     expect(await keys.execute()).toEqual([{ previous_secret_expires_at: null }, { previous_secret_expires_at: 9 }]);
+  });
+
+  it('keeps the indexes of events that exist before the upgrade', async () => {
+    await emptyUntil(handle, '0034_deleted_keys');
+    const statements = readFileSync('docs/upgrade.md', 'utf8').match(/^create index concurrently .*;$/gm) ?? [];
+    expect(statements).toHaveLength(2);
+    for (const statement of statements) {
+      await sql.raw(kind === 'postgres' ? statement : statement.replace('concurrently', '')).execute(handle.db);
+    }
+    await handle.close();
+    handle = await openDatabase(place.options);
+    expect(handle.migrated).toMatchObject({ from: '0034_deleted_keys', first: '0035_event_filters' });
   });
 });
