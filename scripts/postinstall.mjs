@@ -11,7 +11,8 @@ const parent = dirname(process.cwd());
 const root = basename(parent) === 'node_modules' ? dirname(parent) : process.cwd();
 const installed = join(root, 'node_modules/.bin/node');
 
-if (!process.env.npm_config_omit?.includes('optional')) checkInstalledNode();
+// On Windows, npm links a script that only a shell can start.
+if (process.platform !== 'win32' && !process.env.npm_config_omit?.includes('optional')) checkInstalledNode();
 
 function checkInstalledNode() {
   // npm 10 drops the link if several packages of other platforms have a bin with the same name. npm 11 keeps it.

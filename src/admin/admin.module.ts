@@ -1,6 +1,6 @@
 /**
- * Nest modules of the admin listener and of the separate health listener. The admin listener serves the admin API, and
- * also health and metrics unless they have their own listener.
+ * Builds the Nest modules of the admin listener and of the separate health listener. The admin listener serves the
+ * admin API and the event intake. It also serves health and metrics, unless they have their own listener.
  */
 import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';

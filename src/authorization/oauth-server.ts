@@ -158,10 +158,11 @@ export class OAuthServer {
   }
 
   /**
-   * Prepares a request for the library. Replaces the host, protocol and address fields, because the library trusts
+   * Prepares a request for the library. Replaces the host, protocol and address headers, because the library trusts
    * them. In an authorization request, removes parameters without an effect, because the request is stored before a
-   * member is known. A missing `scope` becomes all scopes, from which the member chooses. Our metadata lists only the
-   * response mode `query`, so any other mode becomes a mode that the library refuses.
+   * member is known. Also removes unknown scopes, unless all are unknown. A missing `scope` becomes all scopes, from
+   * which the member chooses. Our metadata lists only the response mode `query`, so any other mode becomes a mode that
+   * the library refuses.
    */
   private prepareForLibrary(message: IncomingMessage, address: string): void {
     const { issuer, scopes } = this.parts.metadata;

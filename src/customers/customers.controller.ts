@@ -1,6 +1,6 @@
 /**
- * READ FIRST: the customer API. Each method implements one operation of `customers.openapi.yaml`. The comment after
- * each decorator lists the error responses.
+ * READ FIRST. Implements the customer API, with one method for each operation of `customers.openapi.yaml`. The comment
+ * after each decorator lists the error responses.
  */
 import {
   Body,

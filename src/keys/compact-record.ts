@@ -24,7 +24,10 @@ export class CompactRecord implements ApiKeyRecord {
     readonly key: KeyPart,
   ) {}
 
-  /** Converts a record. The result shares no parts with other records. To share parts, use `RecordCompactor`. */
+  /**
+   * Converts a record. Returns a `CompactRecord` unchanged. Otherwise, the result shares no parts with other records.
+   * To share parts, use `RecordCompactor`.
+   */
   static from(record: ApiKeyRecord): CompactRecord {
     return record instanceof CompactRecord
       ? record
@@ -101,8 +104,9 @@ export class RecordCompactor {
 }
 
 /**
- * Reports whether a key differs from other keys only in environment and scopes. Must check all other fields of
- * `KeyPart`. Otherwise, keys would share a part whose unchecked fields belong to another key.
+ * Reports whether all fields of a key's part except environment and scopes have their usual values. Such a key is
+ * active, does not expire, and allows all addresses without changes to its limits. The check must cover all other
+ * fields of `KeyPart`. Otherwise, keys would share a part whose unchecked fields belong to another key.
  */
 function isUsual({ keyStatus, expiresAt, rotatedOut, allowedIps, limitChanges }: ApiKeyRecord): boolean {
   const isPlain = keyStatus === 'active' && expiresAt === null && !rotatedOut;

@@ -51,7 +51,7 @@ export interface Method {
    * and sends the response. May reject with a problem.
    */
   computeResult?(call: MethodCall): string | RpcError | Promise<string | RpcError>;
-  /** Serves a request for any other method. The method itself counts the call and responds. Never throws. */
+  /** Serves a request for a method without `computeResult`. Counts the call and sends the response. Never throws. */
   serve?(call: MethodCall): void;
 }
 

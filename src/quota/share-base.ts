@@ -109,8 +109,11 @@ export function raiseKnown(base: ShareBase | undefined, period: MonthPeriod, cou
 }
 
 /**
- * Converts the counts of a decision by the share to the plan's limits. A limit minus its converted count is the quota
- * that this node can still admit. Marks refusals that only the share caused with `ofShare`.
+ * Converts a decision that used this node's share, so that its counts relate to the plan's limits. A limit minus its
+ * converted count is the quota that this node can still admit. Sets `ofShare` on refusals that only the share caused.
+ * If the share of a day or month is used up, also replaces the retry time.
+ * @param limits limits of the subject, before the division among nodes
+ * @param share limits that the decision used
  */
 export function inPlanNumbers(
   decision: QuotaDecision,

@@ -219,8 +219,8 @@ function keyedStatuses(operations: readonly DescribedOperation[]): ReadonlySet<s
 }
 
 /**
- * Returns the documented problem content of a response, for its examples. Ignores other formats, because clients get
- * every error as a problem.
+ * Returns the documented problem content of a response, for its examples. Empty if there is none. Ignores other
+ * formats, because clients get every error as a problem.
  */
 function problemMedia(response: JsonObject): JsonObject {
   const content = response['content'];

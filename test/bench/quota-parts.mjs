@@ -50,7 +50,7 @@ export function quotaPieces({ db, kind, clock, log }) {
   return { ledger, recorder, flush, clock, operation: { id: 'list_customers', index: 0 } };
 }
 
-/** Returns the quota subject of an account's key, with limits for all four windows. */
+/** Returns the quota subject of an account's key, with a limit for every window. */
 export function subjectOf(account, index = 0) {
   return new QuotaSubject(
     `acc_${String(account).padStart(25, '0')}`,

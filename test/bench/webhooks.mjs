@@ -1,7 +1,8 @@
 /**
- * `npm run bench:webhooks`: measures webhook deliveries with both databases, with and without endpoints that hang:
- * their rate on one core, CPU time and delay. Also measures plain requests during deliveries. Prints an error instead
- * of tables if a delivery was lost, duplicated or unsigned. docs/benchmarks.md describes the method.
+ * `npm run bench:webhooks`: measures webhook deliveries on both databases, with and without endpoints that hang. The
+ * tables have the deliveries per second on one core, CPU time and delay. Also measures plain requests during
+ * deliveries. Prints an error instead of tables if a delivery was lost, duplicated or unsigned. docs/benchmarks.md
+ * describes the method.
  */
 import { commit, machineFacts } from './machine.mjs';
 import { FOREIGN_USE_LIMIT } from './report.mjs';

@@ -23,7 +23,7 @@ const WORKERS = 2;
  * machine.
  */
 const BACKEND_MS = 2_000;
-/** Cost of the request that the backend fails and the gateway refunds. */
+/** Cost of each request to `/costly`. The backend responds with 503, and the gateway refunds the cost. */
 const COST = 7;
 /** Number of requests that reach no backend. Each is refunded a cost of one. */
 const UNREACHED = 2;

@@ -1,4 +1,7 @@
-/** Processes of `--workers` die, several at once or the first one. The others serve or end, and counts stay correct. */
+/**
+ * Processes of `--workers` die: one, several at once, or the first process. The others keep serving or exit, and counts
+ * stay correct.
+ */
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

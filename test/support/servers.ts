@@ -117,7 +117,10 @@ export function mayInstall(): boolean {
   return (isCi() || process.env['TRAILGATE_TEST_INSTALL'] === '1') && onPath('apt-get') !== null;
 }
 
-/** Installs Debian packages. Returns null, or one line with the reason of a failure, whose output goes to stderr. */
+/**
+ * Installs Debian packages with `apt-get`. Returns null, or the reason of a failure in one line. If a command fails,
+ * writes its output to stderr.
+ */
 export function installPackages(packages: readonly string[]): string | null {
   const prefix = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   if (prefix.length > 0 && onPath('sudo') === null) return 'apt-get needs root, and sudo is missing';

@@ -329,7 +329,7 @@ export interface Config {
   readonly operations: readonly Operation[];
   /** Path templates with unpublished operations. Other operations must not receive requests for these paths. */
   readonly unpublished: readonly UnpublishedPath[];
-  /** Descriptions of the scopes that operations require. */
+  /** Descriptions, groups and translations of the scopes that operations require, by scope. */
   readonly scopeWords?: ReadonlyMap<string, ScopeWords>;
   /** MCP tools for AI assistants. Empty if the MCP server is disabled. */
   readonly tools?: readonly DescribedTool[];

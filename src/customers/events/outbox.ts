@@ -1,6 +1,7 @@
 /**
  * Implements a transactional outbox. Each event is written in the transaction of its change, and kept until the gateway
- * accepts it. The order of the rows is the order of the changes.
+ * accepts it. Events that the gateway rejects are not sent again, and are kept for at least 30 days. The order of the
+ * rows is the order of the changes.
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../model/clock.js';

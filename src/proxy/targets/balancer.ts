@@ -219,7 +219,10 @@ function lessLoaded(one: Endpoint, two: Endpoint): Endpoint {
   return two.inFlight < one.inFlight ? two : one;
 }
 
-/** Returns the least loaded address with a free connection, or undefined. @param without is never returned. */
+/**
+ * Returns the least loaded address with a free connection, or undefined if there is none.
+ * @param without address that is never returned; undefined to consider all
+ */
 function leastLoaded(endpoints: readonly Endpoint[], without: Endpoint | undefined): Endpoint | undefined {
   let best: Endpoint | undefined;
   for (const endpoint of endpoints) {

@@ -115,7 +115,7 @@ export class LaneLeases {
     this.refreshes = new Batcher((ids) => this.rereadLanes(ids), { most: LANES_PER_STATEMENT });
   }
 
-  /** Whether attempts may start: the leases were renewed recently, and the process is not shutting down. */
+  /** Whether attempts may start. True if the leases were renewed recently and the process is not shutting down. */
   get areValid(): boolean {
     return !this.isEnding && this.areRenewed;
   }

@@ -70,7 +70,7 @@ export class EmittedEvents implements ReadsGauges {
   /** Time of the latest log line by operation or event type; the empty key is for lost events. */
   private readonly loggedAtMs = new Map<string, number>();
   private readonly processId = randomUUID();
-  /** Total length of the data of waiting events. */
+  /** Total length of the data of waiting events, in UTF-16 code units. */
   private bytes = 0;
   /** Number of events so far, for their dedupe keys. */
   private count = 0;

@@ -248,8 +248,8 @@ class Check {
   }
 
   /**
-   * Reports whether null in an optional field stands for an omitted value. If so, records that the field must be
-   * removed.
+   * Reports whether null in an optional field stands for an omitted value, because the schema does not allow null. If
+   * so, records that the field must be removed. Returns false while values must not be corrected.
    */
   private isOmitted(schema: unknown, place: Place): boolean {
     if (!this.mayCorrect || this.faultsOf(null, schema, place).length === 0) return false;
