@@ -192,6 +192,12 @@ describeWithPrometheus('with Prometheus', () => {
       expect(median).toBeLessThan(BACKEND_MS / 1_000);
     });
 
+    it('show how long the backends of each service take', async () => {
+      const [p99 = ''] = expressionsFor('how long the backends of each service take');
+      const samples = await prometheus.query(p99);
+      expect(valueOf(samples, { service: 'backend' })).toBeGreaterThan(BACKEND_MS / 1_000 / 2);
+    });
+
     it('show which target fails and with which status', async () => {
       const [expression = ''] = expressionsFor('which target fails');
       const samples = await answer(expression, (now) => valueOf(now, { service: 'nobody' }) !== undefined);
