@@ -222,7 +222,7 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
   const full = new RequestEnd(log, recorder, nowhere, nobody, systemClock, lines);
   const end = (requestEnd) => () => {
     recordDecision();
-    requestEnd.end(exchange);
+    requestEnd.end(exchange, 200);
   };
   return [
     { id: 'end', what: 'the end: usage and metrics', run: end(quiet) },
