@@ -38,6 +38,7 @@ export const allowedIps = z
       .superRefine((text, context) => {
         const fault = networkFault(text);
         if (fault === undefined) return;
+        // Only a mapped block with a prefix of 33 to 95 has no suggestion. The schemas above reject syntax errors.
         const instead = fault.instead ?? 'the block as IPv4';
         context.addIssue({ code: 'custom', message: `${NETWORK_MESSAGES[fault.reason]}: write ${instead}` });
       }),

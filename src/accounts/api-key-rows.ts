@@ -91,7 +91,7 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
     status: row.status !== 'revoked' && isExpired ? 'expired' : row.status,
     expiresAt: row.expires_at,
     hint: row.hint,
-    previousSecretExpiresAt: livePreviousSecret(row, nowMs),
+    previousSecretExpiresAt: previousSecretEnd(row, nowMs),
     grant: { month: row.grant_period, amount: row.grant_amount },
     lastUsedAt: row.last_used_at,
     createdAt: row.created_at,
@@ -105,7 +105,7 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
 /**
  * Returns when the previous secret stops working, in milliseconds since the epoch. Null if no previous secret works.
  */
-export function livePreviousSecret(
+export function previousSecretEnd(
   {
     status,
     expires_at: keyEndMs,

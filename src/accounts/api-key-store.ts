@@ -19,7 +19,7 @@ import {
   apiKeyOf,
   auditedKey,
   insertSecret,
-  livePreviousSecret,
+  previousSecretEnd,
   lockApiKey,
   newApiKeyRow,
   readAuthorizers,
@@ -206,7 +206,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       }
       await this.checkVersion(trx, before, expected);
       await this.authorize(trx, context, before, before);
-      const previousEnd = livePreviousSecret(before, now);
+      const previousEnd = previousSecretEnd(before, now);
       if (previousEnd !== null && !endsPrevious && overlapSeconds > 0) throw previousSecretActive(previousEnd);
       const end = Math.min(now + overlapSeconds * 1_000, before.expires_at ?? Number.MAX_SAFE_INTEGER);
       const newSecret = createSecret(before.environment);
@@ -240,7 +240,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     const now = this.deps.clock.now();
     const row = await this.db.transaction().execute(async (trx) => {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
-      const end = livePreviousSecret(before, now);
+      const end = previousSecretEnd(before, now);
       if (end === null) return before;
       await this.checkVersion(trx, before, expected);
       await this.authorize(trx, context, before, before);

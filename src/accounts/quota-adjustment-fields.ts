@@ -25,7 +25,7 @@ const reason = z
 
 export const createQuotaAdjustmentSchema = z
   .strictObject({
-    window: z.literal('month', 'must be month: minute windows reset by themselves'),
+    window: z.literal('month', 'must be month: minute and day windows reset by themselves'),
     type: z.enum(['grant', 'set', 'reset'], 'must be grant, set or reset').meta({
       description: '`grant` raises the limit until the month ends, `set` sets the usage, `reset` sets it to zero.',
     }),

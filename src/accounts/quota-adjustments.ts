@@ -59,12 +59,12 @@ export class QuotaAdjustmentStore {
 
   /**
    * Lists the adjustments of an account, newest first. Rejects with `resource_not_found`.
-   * @param granted omits adjustments of keys that have other scopes than these; undefined: omits nothing
+   * @param grantedScopes omits adjustments of keys that have other scopes than these; undefined: omits nothing
    */
   async list(
     accountId: string,
     { limit, cursor }: PageRequest,
-    granted?: readonly string[],
+    grantedScopes?: readonly string[],
   ): Promise<Page<QuotaAdjustment>> {
     const { db, kind } = this.deps.database;
     const account = await db.selectFrom('account').select('time_zone').where('id', '=', accountId).executeTakeFirst();
@@ -72,9 +72,9 @@ export class QuotaAdjustmentStore {
     const list = `quota-adjustments:${accountId}`;
     let query = db.selectFrom('quota_adjustment').selectAll().where('account_id', '=', accountId);
     if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
-    if (granted !== undefined) {
+    if (grantedScopes !== undefined) {
       const keys = db.selectFrom('api_key').select('id').where('account_id', '=', accountId);
-      const within = keys.where(scopesWithin(kind, granted));
+      const within = keys.where(scopesWithin(kind, grantedScopes));
       query = query.where(({ eb, or }) => or([eb('api_key_id', '=', ''), eb('api_key_id', 'in', within)]));
     }
     const page = query.orderBy('id', 'desc').limit(limit + 1);
@@ -152,12 +152,20 @@ export class QuotaAdjustmentStore {
     const { account, key } = rows;
     const used = input.amount ?? 0;
     const calendar = calendarOfAccount(account);
-    const set = await this.deps.counters.setMonthUsed(account.id, key?.id, calendar, used);
+    const monthSet = await this.deps.counters.setMonthUsed(account.id, key?.id, calendar, used);
     const now = this.deps.clock.now();
-    await writeMonthSet(trx, account.id, key?.id, set, now);
-    const place = { accountId: account.id, keyId: key?.id, month: set.period.label, day: calendar.dayAt(now).label };
-    await addAdjustment(trx, place, used - set.before, now);
-    return this.record(trx, rows, input, context, set.period, { before: { used: set.before }, after: { used } });
+    await writeMonthSet(trx, account.id, key?.id, monthSet, now);
+    const place = {
+      accountId: account.id,
+      keyId: key?.id,
+      month: monthSet.period.label,
+      day: calendar.dayAt(now).label,
+    };
+    await addAdjustment(trx, place, used - monthSet.before, now);
+    return this.record(trx, rows, input, context, monthSet.period, {
+      before: { used: monthSet.before },
+      after: { used },
+    });
   }
 
   private async record(

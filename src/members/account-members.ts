@@ -14,7 +14,7 @@ import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { CallerAccess, Role } from './permissions.js';
-import { checkMayGive, checkOwnerStays } from './role-rules.js';
+import { checkCanGrantRoles, checkOwnerStays } from './role-rules.js';
 import type { AccessChange, AccessChanges, AccessLoss } from './credential-ends.js';
 import { readKept, readRemovalImpact, type MemberCredentials } from './created-by-member.js';
 import { lockMemberRow } from './credentials.js';
@@ -70,14 +70,14 @@ export class AccountMembers {
     accountId: string,
     memberId: string,
     role: Role,
-    giver: CallerAccess,
+    callerAccess: CallerAccess,
     context: ChangeContext,
     expected?: ExpectedVersions,
   ): Promise<AccountMember> {
     await this.access.run(async (access) => {
       const { trx } = access;
       const { member: before, account } = await this.lock(trx, accountId, memberId);
-      checkMayGive(giver, before.role, role);
+      checkCanGrantRoles(callerAccess, before.role, role);
       // Setting the current role again always succeeds, even with a stale version.
       if (before.role === role) return;
       await checkVersion(trx, versioned(before), expected, account.time_zone);
@@ -102,13 +102,13 @@ export class AccountMembers {
   async removeMember(
     accountId: string,
     memberId: string,
-    giver: CallerAccess,
+    callerAccess: CallerAccess,
     context: ChangeContext,
     expected?: ExpectedVersions,
   ): Promise<MemberCredentials> {
     return this.access.run(async (access) => {
       const { member, account } = await this.lock(access.trx, accountId, memberId);
-      checkMayGive(giver, member.role);
+      checkCanGrantRoles(callerAccess, member.role);
       await checkVersion(access.trx, versioned(member), expected, account.time_zone);
       return this.removeMembership(access, member, 'member.removed', 'creator_removed', context);
     });

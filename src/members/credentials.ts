@@ -38,12 +38,17 @@ export interface Credential {
 
 /**
  * Reports whether a person with this access may create a credential of this type and role.
- * @param giver access of the person to the credential's account; null: no access
+ * @param creatorAccess access of the person to the credential's account; null: no access
  */
-export function canCreate(giver: CallerAccess | null, { type, role }: Pick<Credential, 'type' | 'role'>): boolean {
-  if (giver === null) return false;
+export function canCreate(
+  creatorAccess: CallerAccess | null,
+  { type, role }: Pick<Credential, 'type' | 'role'>,
+): boolean {
+  if (creatorAccess === null) return false;
   const roles: readonly Role[] = CREATOR_ROLES[type];
-  return (giver === 'operator' || roles.includes(giver)) && (role === null || canGrant(giver, role));
+  return (
+    (creatorAccess === 'operator' || roles.includes(creatorAccess)) && (role === null || canGrant(creatorAccess, role))
+  );
 }
 
 /**

@@ -14,9 +14,9 @@ export type CallerAccess = Role | 'operator';
  * Reports whether the caller may grant and remove these roles. Only owners and operators may grant or remove `owner`.
  * Viewers may grant no role.
  */
-export function canGrant(giver: CallerAccess, ...roles: readonly Role[]): boolean {
-  if (giver === 'operator' || giver === 'owner') return true;
-  return giver === 'admin' && !roles.includes('owner');
+export function canGrant(callerAccess: CallerAccess, ...roles: readonly Role[]): boolean {
+  if (callerAccess === 'operator' || callerAccess === 'owner') return true;
+  return callerAccess === 'admin' && !roles.includes('owner');
 }
 
 /**
@@ -41,6 +41,14 @@ export interface Permission {
   readonly limitedPortal: LimitedPortal;
   /** When the operation requires that the member confirmed their identity in the last ten minutes. */
   readonly confirm: Confirm;
+}
+
+/**
+ * Reports whether callers need no credentials for an operation. Examples are the operations of a sign-in. Other guards
+ * still check their requests, unlike the requests of a controller with `@Public`.
+ */
+export function needsNoSignIn({ about }: Pick<Permission, 'about'>): boolean {
+  return about === 'anybody';
 }
 
 /**

@@ -6,8 +6,8 @@ import { Problem } from '../platform/problems/errors.js';
 import { canGrant, type CallerAccess, type Role } from './permissions.js';
 
 /** Throws `forbidden` if the caller may not grant or remove one of these roles. */
-export function checkMayGive(giver: CallerAccess, ...roles: readonly Role[]): void {
-  if (canGrant(giver, ...roles)) return;
+export function checkCanGrantRoles(callerAccess: CallerAccess, ...roles: readonly Role[]): void {
+  if (canGrant(callerAccess, ...roles)) return;
   throw new Problem('forbidden', {
     detail: 'Only owners can add or remove owners.',
     requiredRoles: ['owner'],

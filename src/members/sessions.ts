@@ -305,7 +305,7 @@ export async function endSessionsOf(
  * request that was authorized before a reset could add a method after the reset.
  * @throws Problem `session_ended`
  */
-export async function holdSession(
+export async function lockMemberWithLiveSession(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
   memberId: string,

@@ -1,5 +1,5 @@
 /**
- * Defines the stores through which nodes exchange status reports. Tables, Redis keys and constants call a report a
+ * Defines the stores through which nodes exchange status reports. The table and the Redis keys call a report a
  * statement.
  */
 
@@ -17,9 +17,9 @@ export interface StoredNodeStatus {
  * before the call's deadline.
  */
 export interface NodeStatusStore {
-  /** Replaces the report of node `id`. Also deletes all reports that are older than `STATEMENT_LIFE_MS`. */
+  /** Replaces the report of node `id`. Also deletes all reports that are older than `NODE_STATUS_LIFETIME_MS`. */
   saveStatus(id: string, text: string): Promise<void>;
-  /** Returns at most `MAX_NODES` reports, all of them written during the last `STATEMENT_LIFE_MS`. */
+  /** Returns at most `MAX_NODES` reports, all of them written during the last `NODE_STATUS_LIFETIME_MS`. */
   listStatuses(): Promise<StoredNodeStatus[]>;
   /** Removes the report of a node that is stopping. */
   removeStatus(id: string): Promise<void>;
@@ -27,6 +27,6 @@ export interface NodeStatusStore {
 }
 
 /** Maximum age of a report. Stores do not return older reports, and delete them at the next write. */
-export const STATEMENT_LIFE_MS = 60_000;
+export const NODE_STATUS_LIFETIME_MS = 60_000;
 /** Maximum number of reports that a store returns. Beyond this number, the oldest reports are omitted. */
 export const MAX_NODES = 500;

@@ -4,7 +4,7 @@ import type { MergedTargetStatus } from '../proxy/targets/target-status.js';
 import { boundedStatus, MAX_TARGETS, type NodeStatus } from './node-status.js';
 import { NodeStatuses } from './node-statuses.js';
 import { targetsOnNodes } from './node-targets.js';
-import { STATEMENT_LIFE_MS, type NodeStatusStore, type StoredNodeStatus } from './node-status-store.js';
+import { NODE_STATUS_LIFETIME_MS, type NodeStatusStore, type StoredNodeStatus } from './node-status-store.js';
 
 const row = (target: string, state: MergedTargetStatus['state'] = 'healthy'): MergedTargetStatus => ({
   service: 'orders',
@@ -29,7 +29,7 @@ const NO_ROW = JSON.stringify(
   statementOf('gw-9', { ...row('http://a'), processes: 3 } as unknown as MergedTargetStatus),
 );
 
-/** A board in memory. Statements on it do not expire. */
+/** A store in memory. Its statuses do not expire. */
 class Memory implements NodeStatusStore {
   readonly texts = new Map<string, StoredNodeStatus>();
   isAway = false;
@@ -56,14 +56,14 @@ class Memory implements NodeStatusStore {
 }
 
 describe('a node status', () => {
-  let board: Memory;
+  let store: Memory;
   let nodes: NodeStatuses[];
   const node = (): NodeStatuses => {
-    nodes.push(new NodeStatuses(board));
+    nodes.push(new NodeStatuses(store));
     return nodes.at(-1)!;
   };
   beforeEach(() => {
-    board = new Memory();
+    store = new Memory();
     nodes = [];
   });
   afterEach(() => Promise.all(nodes.map((each) => each.stop())));
@@ -81,15 +81,15 @@ describe('a node status', () => {
     expect(gateway.otherNodes()).toEqual([]);
   });
 
-  it('stays with growing age while the board is unavailable, and disappears in the end', async () => {
+  it('stays with growing age while the store is unavailable, and disappears in the end', async () => {
     const [gateway, admin] = [node(), node()];
     gateway.publish(() => statementOf('gw-1'));
-    const [written] = [...board.texts.values()] as [StoredNodeStatus];
-    board.texts.set(written.id, { ...written, ageMs: STATEMENT_LIFE_MS - 300 });
+    const [written] = [...store.texts.values()] as [StoredNodeStatus];
+    store.texts.set(written.id, { ...written, ageMs: NODE_STATUS_LIFETIME_MS - 300 });
     admin.startReading();
     await eventually('it is received', () => admin.otherNodes().length === 1);
-    board.isAway = true;
-    expect(admin.otherNodes()[0]!.ageMs).toBeGreaterThanOrEqual(STATEMENT_LIFE_MS - 300);
+    store.isAway = true;
+    expect(admin.otherNodes()[0]!.ageMs).toBeGreaterThanOrEqual(NODE_STATUS_LIFETIME_MS - 300);
     await eventually('it is forgotten', () => admin.otherNodes().length === 0);
   });
 
@@ -103,20 +103,20 @@ describe('a node status', () => {
       d: '{"node":"x"}',
       e: NO_ROW,
     })) {
-      board.texts.set(id, { id, text, ageMs: 0 });
+      store.texts.set(id, { id, text, ageMs: 0 });
     }
     admin.startReading();
     await eventually('it is received', () => admin.otherNodes().length === 1);
     await gateway.stop();
-    expect([...board.texts.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect([...store.texts.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('is not removed from an unavailable board, so that stopping does not wait', async () => {
-    board.isAway = true;
+  it('is not removed from an unavailable store, so that stopping does not wait', async () => {
+    store.isAway = true;
     const gateway = node();
     gateway.publish(() => statementOf('gw-1'));
     await gateway.stop();
-    expect(board.removals).toBe(0);
+    expect(store.removals).toBe(0);
   });
 
   it('has a maximum number of targets, with those out of service first', () => {

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
 import { boundedStatus, parseStatus, type KnownNodeStatus, type NodeStatus } from './node-status.js';
-import { STATEMENT_LIFE_MS, type NodeStatusStore } from './node-status-store.js';
+import { NODE_STATUS_LIFETIME_MS, type NodeStatusStore } from './node-status-store.js';
 
 /** Usual pause between two exchanges. */
 const INTERVAL_MS = 2_000;
@@ -35,8 +35,8 @@ export class NodeStatuses {
   private received: readonly ReceivedNodeStatus[] = [];
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param board undefined if there are no other nodes. */
-  constructor(private readonly board: NodeStatusStore | undefined) {}
+  /** @param store undefined if there are no other nodes. */
+  constructor(private readonly store: NodeStatusStore | undefined) {}
 
   /**
    * Publishes this node's report immediately, and again after each pause of two to six seconds.
@@ -53,31 +53,34 @@ export class NodeStatuses {
     this.startExchange();
   }
 
-  /** Returns the last received reports of other nodes, latest first. Omits reports older than `STATEMENT_LIFE_MS`. */
+  /**
+   * Returns the last received reports of other nodes, latest first. Omits reports older than
+   * `NODE_STATUS_LIFETIME_MS`.
+   */
   otherNodes(): KnownNodeStatus[] {
     const nowMs = performance.now();
     return this.received
       .map(({ status, ageMs, receivedMs }) => ({ ...status, ageMs: ageMs + nowMs - receivedMs }))
-      .filter(({ ageMs }) => ageMs <= STATEMENT_LIFE_MS)
+      .filter(({ ageMs }) => ageMs <= NODE_STATUS_LIFETIME_MS)
       .toSorted((a, b) => a.ageMs - b.ageMs);
   }
 
-  /** Stops the exchange, and removes this node's report from the board. Never rejects. */
+  /** Stops the exchange, and removes this node's report from the store. Never rejects. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
     // Wait for a running exchange, because it could write the report again.
     await this.exchange;
-    if (this.isPublished) await this.board?.removeStatus(this.id).catch(() => undefined);
-    this.board?.close();
+    if (this.isPublished) await this.store?.removeStatus(this.id).catch(() => undefined);
+    this.store?.close();
   }
 
   /** Starts an exchange immediately, or as soon as the running exchange has ended. */
   private startExchange(): void {
     clearTimeout(this.timer);
-    if (this.board === undefined || this.isStopped) return;
+    if (this.store === undefined || this.isStopped) return;
     if (this.exchange !== undefined) return void this.exchange.then(() => this.startExchange());
-    this.exchange = this.exchangeStatements(this.board).then((parsingMs) => {
+    this.exchange = this.exchangeStatements(this.store).then((parsingMs) => {
       this.exchange = undefined;
       if (this.isStopped) return;
       const pauseMs = Math.max(INTERVAL_MS, Math.min(PAUSE_FACTOR * parsingMs, LONGEST_PAUSE_MS));
@@ -90,14 +93,14 @@ export class NodeStatuses {
    * show the previous report with its age.
    * @returns time spent on parsing the other reports, in ms. 0 if the exchange read no reports or failed.
    */
-  private async exchangeStatements(board: NodeStatusStore): Promise<number> {
+  private async exchangeStatements(store: NodeStatusStore): Promise<number> {
     try {
       this.isPublished = false;
       if (this.describe !== undefined) {
-        await board.saveStatus(this.id, JSON.stringify(boundedStatus(this.describe())));
+        await store.saveStatus(this.id, JSON.stringify(boundedStatus(this.describe())));
         this.isPublished = true;
       }
-      return this.isFollowing ? await this.readOthers(board) : 0;
+      return this.isFollowing ? await this.readOthers(store) : 0;
     } catch {
       // Keep the last received reports. Their age grows.
       return 0;
@@ -105,8 +108,8 @@ export class NodeStatuses {
   }
 
   /** Reads the reports of other nodes. Returns the time spent on parsing them, in ms. */
-  private async readOthers(board: NodeStatusStore): Promise<number> {
-    const written = await board.listStatuses();
+  private async readOthers(store: NodeStatusStore): Promise<number> {
+    const written = await store.listStatuses();
     const receivedMs = performance.now();
     const received: ReceivedNodeStatus[] = [];
     for (const { id, text, ageMs } of written) {

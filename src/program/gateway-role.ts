@@ -158,6 +158,7 @@ async function startGateway(
   ]);
   const live = new LiveStreams(() => forwarder.listCalls(), keys.authenticator);
   live.followChanges(keys.bus);
+  // The phases run in reverse order: readiness off, end MCP streams, drain gateway, release streams, abort requests.
   shutdown.add('abort remaining requests', () => abortRemaining(forwarder, deps.connections));
   shutdown.add('release streams', async () => live.stop());
   // `drain` and `delay` are functions, because the shutdown must use the values that are configured when it begins.
@@ -175,13 +176,13 @@ async function startGateway(
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
   publicUrl.setPort(port);
-  const beside = {
+  const gatewayParts = {
     gateway: gateway.getHttpServer() as Server,
     isShared: shared,
     drainMs: drain,
     watch: watchOtherListener(config, descriptors),
   };
-  await startOAuthServer(modules, beside, clock, log, shutdown);
+  await startOAuthServer(modules, gatewayParts, clock, log, shutdown);
   return url;
 }
 

@@ -10,11 +10,11 @@ import type { PoolHolder } from './gateway-role.js';
 import { portOf } from '../platform/listen.js';
 import { VERSION } from '../platform/version.js';
 import type { Log } from '../platform/log.js';
-import { DatabaseBoard } from '../nodes/database-board.js';
+import { DatabaseNodeStatusStore } from '../nodes/database-node-status-store.js';
 import type { KnownNodeStatus, NodeStatus } from '../nodes/node-status.js';
 import { NodeStatuses } from '../nodes/node-statuses.js';
 import { targetsOnNodes, type NodeTarget } from '../nodes/node-targets.js';
-import { RedisBoard } from '../nodes/redis-board.js';
+import { RedisNodeStatusStore } from '../nodes/redis-node-status-store.js';
 import type { Modules } from './modules.js';
 import { mergeTargets } from '../proxy/targets/target-status.js';
 import { lifeCheck, readiness } from './readiness.js';
@@ -115,6 +115,6 @@ export function openNodes(
   { db }: DatabaseHandle,
   log: Log,
 ): NodeStatuses {
-  if (redisUrl !== undefined) return new NodeStatuses(new RedisBoard(redisUrl, log.logger));
-  return new NodeStatuses(databaseUrl === undefined ? undefined : new DatabaseBoard(db));
+  if (redisUrl !== undefined) return new NodeStatuses(new RedisNodeStatusStore(redisUrl, log.logger));
+  return new NodeStatuses(databaseUrl === undefined ? undefined : new DatabaseNodeStatusStore(db));
 }

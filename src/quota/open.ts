@@ -11,7 +11,7 @@ import { connectRedis, isRefusedForGood, redisReady, REDIS_START_TIMEOUT_MS } fr
 import type { WorkSignal } from '../outbox/work-signal.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from './open-quotas.js';
 import type { UsageFollower } from './usage/usage-flush.js';
-import { showRefusals } from './usage/top-refusals.js';
+import { startRefusalGauges } from './usage/top-refusals.js';
 import { UsageRows } from './usage/usage-rows.js';
 import { UsageReader } from './usage-reader.js';
 
@@ -64,7 +64,7 @@ export async function openQuota(shared: SharedDependencies, modules: QuotaDepend
     sweep.start(flushInterval);
     shutdown.add('stop sweeping usage', () => sweep.stop());
   }
-  const refusals = showRefusals(quotas.recorder.refusals, () => config.current.file.metrics.topAccounts);
+  const refusals = startRefusalGauges(quotas.recorder.refusals, () => config.current.file.metrics.topAccounts);
   gauges.push(quotas, refusals);
   const usage = new UsageReader(config.current.file.plans, quotas.limiter, new UsageRows(database.db), clock);
   config.onChange(

@@ -62,7 +62,7 @@ export async function importAccounts(batch: ImportBatch, lines: readonly ImportL
     batch.settle(index, () => {
       const before = accounts.match(fields);
       if (before === undefined) return create(fields);
-      return batch.isUpdated(before.id) ? update(before, fields) : 'skipped';
+      return batch.shouldUpdateExisting(before.id) ? update(before, fields) : 'skipped';
     });
   }
   await freeExternalIds(batch, 'account', [...changed.keys()]);

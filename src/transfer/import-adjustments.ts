@@ -26,7 +26,8 @@ export async function importAdjustments(batch: ImportBatch, lines: readonly Impo
     await batch.settleAsync(index, async () => {
       const line = parseLine(adjustmentLine, fields);
       if (known.has(line.id)) {
-        batch.isUpdated(line.id);
+        // Adjustments are never updated. The call only throws if `on_conflict` is `fail`.
+        batch.shouldUpdateExisting(line.id);
         return 'skipped';
       }
       const account = accounts.ownerOf(line);

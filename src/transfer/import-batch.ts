@@ -70,7 +70,7 @@ export class ImportBatch {
    * `fail`.
    * @param id name of the record for the error
    */
-  isUpdated(id: string): boolean {
+  shouldUpdateExisting(id: string): boolean {
     if (this.onConflict === 'fail') throw new LineError(`exists already as ${id}`);
     return this.onConflict === 'update';
   }

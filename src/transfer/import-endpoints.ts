@@ -30,7 +30,8 @@ export async function importEndpoints(
     await batch.settleAsync(index, async () => {
       const line = parseLine(endpointLine, fields);
       if (known.has(line.id)) {
-        batch.isUpdated(line.id);
+        // Endpoints are never updated. The call only throws if `on_conflict` is `fail`.
+        batch.shouldUpdateExisting(line.id);
         return 'skipped';
       }
       const account = accounts.ownerOf(line);

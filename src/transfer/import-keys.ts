@@ -131,7 +131,7 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
       const before = keys.match(fields, account.id);
       if (before === undefined) return create(fields, account.id);
       if (before.account_id !== account.id) throw new LineError(`${before.id} is a key of another account`);
-      return batch.isUpdated(before.id) ? update(before, fields) : 'skipped';
+      return batch.shouldUpdateExisting(before.id) ? update(before, fields) : 'skipped';
     });
   }
   await freeExternalIds(batch, 'api_key', [...changed.keys()]);

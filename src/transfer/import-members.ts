@@ -24,7 +24,7 @@ async function importMember(batch: ImportBatch, fields: ImportLine['fields']): P
   if (missing !== undefined) throw new LineError(`there is no account ${missing}`);
   const before = await existingMember(batch, fields, emailKeyOf(line.email));
   if (before !== undefined && before.removed_at !== null) throw new LineError(`the member ${before.id} was erased`);
-  if (before !== undefined && !batch.isUpdated(before.id)) return 'skipped';
+  if (before !== undefined && !batch.shouldUpdateExisting(before.id)) return 'skipped';
   let member = before;
   if (member === undefined) {
     const base = newMemberRow({ ...line, isOperator: line.is_operator, password: null }, nowMs);

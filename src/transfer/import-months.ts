@@ -97,7 +97,8 @@ export async function importMonths(
       const name = countName(count);
       if (written.has(name)) throw new LineError('an earlier line has this count');
       const before = used.get(name);
-      if (before !== undefined && !batch.isUpdated(`${line.month} of ${keyId ?? accountId}`)) return 'skipped';
+      if (before !== undefined && !batch.shouldUpdateExisting(`${line.month} of ${keyId ?? accountId}`))
+        return 'skipped';
       const set = sets.get(name);
       if (set === undefined && before === line.used) return 'skipped';
       written.add(name);

@@ -44,7 +44,7 @@ describe('an identity provider', () => {
   const refused = { code: 'invalid_credentials', status: 401 };
 
   it('identifies a person by issuer and subject, and returns the path to go back to', async () => {
-    await idp.tell('ana', { email: 'ana@new.example', name: 'Ana López' });
+    await idp.setClaims('ana', { email: 'ana@new.example', name: 'Ana López' });
     expect(await signIn('ana')).toEqual({
       purpose: 'sign_in',
       memberId: null,
@@ -98,7 +98,7 @@ describe('an identity provider', () => {
     const other = await IdentityProvider.start({ hasClaimsInToken: true });
     try {
       configure({ issuer: other.issuer, operators: { claim: 'groups', value: 'ops' } });
-      await other.tell('ben', { atUserInfo: { groups: ['ops'] } });
+      await other.setClaims('ben', { atUserInfo: { groups: ['ops'] } });
       const { url, step } = await providers.beginSignIn('company', TO_SIGN_IN);
       const { identity } = await finish(step.token, (await other.signIn(url, 'ben')).search);
       expect(identity).toMatchObject({ email: 'ben@example.com', isOperator: true });
@@ -114,23 +114,23 @@ describe('an identity provider', () => {
     ['has no address', { email: null }, false],
     ['has none that is one', { email: 'ana' }, false],
   ])('has not verified an email address when it %s', async (_what, claims, isEmailVerified) => {
-    await idp.tell('carla', claims);
+    await idp.setClaims('carla', claims);
     expect((await signIn('carla')).identity).toMatchObject({ subject: 'carla', isEmailVerified });
   });
 
   it('limited to some domains accepts only verified addresses of these domains', async () => {
     configure({ domains: ['example.com'] });
     expect((await signIn('dora')).identity.email).toBe('dora@example.com');
-    await idp.tell('dora', { email: 'dora@evil-example.com' });
+    await idp.setClaims('dora', { email: 'dora@evil-example.com' });
     await expect(signIn('dora')).rejects.toMatchObject({ code: 'identity_unknown', status: 403 });
-    await idp.tell('dora', { email: 'dora@example.com', email_verified: false });
+    await idp.setClaims('dora', { email: 'dora@example.com', email_verified: false });
     await expect(signIn('dora')).rejects.toMatchObject({ code: 'identity_unknown' });
   });
 
   it('makes a person an operator if the claim has the value, in a list or alone', async () => {
     configure({ operators: { claim: 'groups', value: 'ops' } });
     const isOperator = async (groups: unknown) => {
-      await idp.tell('eva', { groups });
+      await idp.setClaims('eva', { groups });
       return (await signIn('eva')).identity.isOperator;
     };
     expect(await isOperator(['dev', 'ops'])).toBe(true);

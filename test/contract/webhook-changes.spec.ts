@@ -13,7 +13,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { signatureOf, startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import {
-  LOOK,
+  DUE_LANES_STATEMENT,
   QUICK_TIMES,
   startWorker,
   TEST_SECRET,
@@ -50,14 +50,14 @@ describeOnDatabases('the webhook worker', (kind) => {
   let signal: WorkSignal;
   let worker: RunningDeliveries | undefined;
   let openKeys: () => Promise<SigningKeys>;
-  let looks: WatchedDatabase;
+  let laneClaims: WatchedDatabase;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     receiver = await startReceiver();
     signal = new WorkSignal();
     worker = undefined;
-    looks = watchStatements(database, LOOK);
+    laneClaims = watchStatements(database, DUE_LANES_STATEMENT);
     openKeys = async () => ({ secrets: [TEST_SECRET], privateKeys: [] });
     await addAccount(database.db, 'acc_1', Date.now());
   });
@@ -70,7 +70,7 @@ describeOnDatabases('the webhook worker', (kind) => {
   const endpoint = (options: EndpointOptions = {}) =>
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
 
-  async function start(on = looks.database): Promise<void> {
+  async function start(on = laneClaims.database): Promise<void> {
     worker = await startWorker(on, signal, { openKeys: () => openKeys(), times: QUICK_TIMES });
   }
 
@@ -93,7 +93,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     const id = await endpoint({ status: 'paused', url: 'http://127.0.0.1:9/' });
     await start();
     await emit('ana', 'ben');
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     expect(await states()).toEqual(['pending', 'pending']);
     await update(id, { status: 'enabled', url: receiver.url, version: 2 });
     signal.tellChanged([id]);
@@ -110,10 +110,10 @@ describeOnDatabases('the webhook worker', (kind) => {
     await arrived(1);
     await update(id, { status: 'paused', version: 2 });
     signal.tellChanged([id]);
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     release();
     await eventually('the first delivery has succeeded', async () => (await states()).includes('succeeded'));
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     expect(receiver.received).toHaveLength(1);
   });
 
@@ -189,11 +189,11 @@ describeOnDatabases('the webhook worker', (kind) => {
     signal.tellChanged([id]);
     receiver.respond((response) => response.writeHead(204).end());
     // Gives the worker time to learn about the change.
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     respond();
     await emit('ben');
     await arrived(2);
-    await looks.came(10);
+    await laneClaims.waitForStatements(10);
     const { status } = await database.db.selectFrom('webhook_endpoint').select('status').executeTakeFirstOrThrow();
     expect([status, receiver.received[1]?.path]).toEqual(['enabled', '/moved']);
     // The event that the old address rejected is delivered to the new one.

@@ -9,7 +9,13 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { writeMember } from '../support/members.js';
 import { eventually } from '../support/processes.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
-import { LOOK, QUICK_TIMES, startWorker, watchStatements, type WatchedDatabase } from '../support/webhook-worker.js';
+import {
+  DUE_LANES_STATEMENT,
+  QUICK_TIMES,
+  startWorker,
+  watchStatements,
+  type WatchedDatabase,
+} from '../support/webhook-worker.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
 describeOnDatabases('the webhook worker', (kind) => {
@@ -17,14 +23,14 @@ describeOnDatabases('the webhook worker', (kind) => {
   let receiver: Receiver;
   let signal: WorkSignal;
   let workers: RunningDeliveries[];
-  let looks: WatchedDatabase;
+  let laneClaims: WatchedDatabase;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     receiver = await startReceiver();
     signal = new WorkSignal();
     workers = [];
-    looks = watchStatements(database, LOOK);
+    laneClaims = watchStatements(database, DUE_LANES_STATEMENT);
     await addAccount(database.db, 'acc_1', Date.now());
   });
   afterEach(async () => {
@@ -36,7 +42,7 @@ describeOnDatabases('the webhook worker', (kind) => {
   const endpoint = (options: EndpointOptions = {}) =>
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
   const start = async (hasMail = false) =>
-    void workers.push(await startWorker(looks.database, signal, { hasMail, times: QUICK_TIMES }));
+    void workers.push(await startWorker(laneClaims.database, signal, { hasMail, times: QUICK_TIMES }));
 
   async function emit(...names: string[]): Promise<void> {
     const events = names.map((name) => serviceEvent(name));
@@ -52,7 +58,7 @@ describeOnDatabases('the webhook worker', (kind) => {
       await start();
       await emit('ana', 'ben', 'eve');
       await eventually('the other endpoint gets an event', () => other.received.length > 0);
-      await looks.came(5);
+      await laneClaims.waitForStatements(5);
       expect(other.received.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
         {
           type: 'webhook_endpoint.disabled',
@@ -107,7 +113,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     await emit('ana', 'ben', 'eve');
     const mails = () => database.db.selectFrom('mail').selectAll().orderBy('to_address').execute();
     await eventually('the owners get a mail', async () => (await mails()).length > 0, 20_000);
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     expect(await mails()).toMatchObject([
       { to_address: 'owner@example.com', locale: 'es', state: 'waiting', link_id: null },
       { to_address: 'partner@example.com', locale: 'en' },
@@ -125,7 +131,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     await emit('ana');
     const notices = () => database.db.selectFrom('event').select('type').where('source', '=', 'trailgate').execute();
     await eventually('a notice is created', async () => (await notices()).length > 0, 20_000);
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     expect(await notices()).toEqual([{ type: 'webhook_endpoint.failing' }]);
   });
 });

@@ -17,7 +17,13 @@ import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
-import { LOOK, QUICK_TIMES, startWorker, watchStatements, type WatchedDatabase } from '../support/webhook-worker.js';
+import {
+  DUE_LANES_STATEMENT,
+  QUICK_TIMES,
+  startWorker,
+  watchStatements,
+  type WatchedDatabase,
+} from '../support/webhook-worker.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
 /** Parts of the statements with which a worker reads claimed endpoints and releases lanes. */
@@ -29,14 +35,14 @@ describeOnDatabases('a webhook endpoint', (kind) => {
   let receiver: Receiver;
   let signal: WorkSignal;
   let workers: RunningDeliveries[];
-  let looks: WatchedDatabase;
+  let laneClaims: WatchedDatabase;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     receiver = await startReceiver();
     signal = new WorkSignal();
     workers = [];
-    looks = watchStatements(database, LOOK);
+    laneClaims = watchStatements(database, DUE_LANES_STATEMENT);
     await addAccount(database.db, 'acc_1', Date.now());
   });
   afterEach(async () => {
@@ -48,7 +54,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
   const endpoint = (options: EndpointOptions = {}) =>
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
 
-  async function start(on = looks.database, times = QUICK_TIMES): Promise<RunningDeliveries> {
+  async function start(on = laneClaims.database, times = QUICK_TIMES): Promise<RunningDeliveries> {
     const worker = await startWorker(on, signal, { times });
     workers.push(worker);
     return worker;
@@ -56,7 +62,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
 
   /** Starts a worker whose statements with this text fail while `isAway` returns true. */
   async function startFailing(text: string, isAway: () => boolean, times = QUICK_TIMES): Promise<WatchedDatabase> {
-    const watched = watchStatements(looks.database, text, () => {
+    const watched = watchStatements(laneClaims.database, text, () => {
       if (isAway()) throw new DatabaseUnavailable('away');
     });
     await start(watched.database, times);
@@ -107,7 +113,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
       await emit('cleo');
       await arrived(3);
       // The running delivery stays with its owner. No other process sends it.
-      await looks.came(5);
+      await laneClaims.waitForStatements(5);
       expect(hanging.received).toHaveLength(1);
       expect(names()).toEqual(['ana', 'ben', 'cleo']);
     } finally {
@@ -117,7 +123,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
 
   it('of a killed process is taken over by a running one before its lease ends', async () => {
     await endpoint();
-    await start(looks.database, { ...QUICK_TIMES, scanMs: 100, scanSpreadMs: 20 });
+    await start(laneClaims.database, { ...QUICK_TIMES, scanMs: 100, scanSpreadMs: 20 });
     const dead = ownerName(processNamespace(), spawnSync('true').pid);
     await database.db
       .updateTable('webhook_lane')
@@ -153,7 +159,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     await emit('ana', 'ben');
     await arrived(1);
     await leasesEnd();
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     expect(names()).toEqual(['ana']);
   });
 
@@ -165,11 +171,11 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     await emit('ana', 'ben');
     await arrived(1);
     isAway = true;
-    const isRead = reads.came(1);
+    const isRead = reads.waitForStatements(1);
     await leasesEnd();
     await isRead;
     isAway = false;
-    await looks.came(10);
+    await laneClaims.waitForStatements(10);
     expect(names()).toEqual(['ana']);
   });
 
@@ -184,11 +190,11 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     const [, ben] = await deliveriesIn(database.db);
     await database.db.updateTable('webhook_delivery').set({ state: 'succeeded' }).where('id', '=', ben!.id).execute();
     await leasesEnd();
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     receiver.respond((response) => response.writeHead(204).end());
     respond();
     await arrived(2);
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     expect(names()).toEqual(['ana', 'cleo']);
   });
 
@@ -207,14 +213,14 @@ describeOnDatabases('a webhook endpoint', (kind) => {
         return result;
       },
     };
-    looks = watchStatements({ ...database, db: database.db.withPlugin(late) }, LOOK);
+    laneClaims = watchStatements({ ...database, db: database.db.withPlugin(late) }, DUE_LANES_STATEMENT);
     // Keeps the endpoint long enough for another worker to start before the next release.
     const times = { ...QUICK_TIMES, lingerMs: 1_000 };
     const lettingGo = await startFailing(LET_GO, () => isAway, times);
     await emit('ana');
     await arrived(1);
     isAway = true;
-    await lettingGo.came(2);
+    await lettingGo.waitForStatements(2);
     // Its lease ends while a release is pending. The endpoint is still due, so the worker claims it again.
     isLate = true;
     await leasesEnd();
@@ -225,7 +231,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     receiver.respond(() => {});
     await emit('ben');
     await arrived(2);
-    await looks.came(5);
+    await laneClaims.waitForStatements(5);
     expect(names()).toEqual(['ana', 'ben']);
     other.stopStarting();
   });
@@ -237,7 +243,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     await emit('ana');
     await arrived(1);
     isAway = true;
-    await lettingGo.came(2);
+    await lettingGo.waitForStatements(2);
     isAway = false;
     await emit('ben');
     await arrived(2);
@@ -276,7 +282,7 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     const askedMs = performance.now();
     receiver.respond((response) => response.writeHead(204).end());
     // Waits longer than an owner keeps an idle lane.
-    await looks.came((2 * QUICK_TIMES.lingerMs) / QUICK_TIMES.claimMs);
+    await laneClaims.waitForStatements((2 * QUICK_TIMES.lingerMs) / QUICK_TIMES.claimMs);
     await emit('ben');
     await arrived(2);
     expect(performance.now() - askedMs).toBeGreaterThan(900);

@@ -13,7 +13,7 @@ import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import {
-  LOOK,
+  DUE_LANES_STATEMENT,
   QUICK_TIMES,
   startWorker,
   TEST_SECRET,
@@ -29,14 +29,14 @@ describeOnDatabases('the webhook worker', (kind) => {
   let signal: WorkSignal;
   let workers: RunningDeliveries[];
   let openKeys: () => Promise<SigningKeys>;
-  let looks: WatchedDatabase;
+  let laneClaims: WatchedDatabase;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     receiver = await startReceiver();
     signal = new WorkSignal();
     workers = [];
-    looks = watchStatements(database, LOOK);
+    laneClaims = watchStatements(database, DUE_LANES_STATEMENT);
     openKeys = async () => ({ secrets: [TEST_SECRET], privateKeys: [] });
     await addAccount(database.db, 'acc_1', Date.now());
   });
@@ -50,7 +50,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
 
   async function start(): Promise<RunningDeliveries> {
-    const worker = await startWorker(looks.database, signal, { openKeys, times: QUICK_TIMES });
+    const worker = await startWorker(laneClaims.database, signal, { openKeys, times: QUICK_TIMES });
     workers.push(worker);
     return worker;
   }
@@ -194,7 +194,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     };
     await start();
     await emit('ana');
-    await looks.came(10);
+    await laneClaims.waitForStatements(10);
     expect(receiver.received).toEqual([]);
     expect(await deliveriesIn(database.db)).toMatchObject([{ state: 'pending', attempts: 0 }]);
   });
@@ -261,7 +261,7 @@ describeOnDatabases('the webhook worker', (kind) => {
     await start();
     await emitEvents([serviceEvent('large', { dataText: JSON.stringify({ name: 'x'.repeat(bodyBytes - 11) }) })]);
     await arrived(fitting);
-    await looks.came(10);
+    await laneClaims.waitForStatements(10);
     expect(receiver.received).toHaveLength(fitting);
     receiver.respond((response) => response.writeHead(204).end());
     for (const release of held) release();

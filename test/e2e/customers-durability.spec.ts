@@ -65,7 +65,7 @@ async function killedWhileSeeding(): Promise<CustomerStore> {
   for (let attempt = 0; attempt < 5; attempt++) {
     const store = await sqliteStore();
     const dying = spawnCustomers({ ...store.env, ...SEEDS });
-    await store.untilPreparing();
+    await store.waitForUncommittedWrite();
     await dying.end('SIGKILL');
     if (!(await store.hasTables())) return store;
     const seeded = await startCustomers(store.env);

@@ -65,7 +65,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'the longest URL': {
     status: 200,
     target: long(8_192),
-    transports: TRANSPORTS.filter((transport) => transport !== 'read by hand'),
+    transports: TRANSPORTS.filter((transport) => transport !== 'own parser'),
   },
   'a longer one': { status: 414, target: long(8_193) },
   'a path of two readings': { status: 400, target: '/api/v1/open//x' },
@@ -200,7 +200,7 @@ async function ask(
 
 /** Expects the same response over all transports. @returns the response over the first one. */
 async function expectSame(edge: Edge, request: Case): Promise<Answer> {
-  const [firstTransport = 'read by Node', ...others] = request.transports ?? TRANSPORTS;
+  const [firstTransport = 'Node parser', ...others] = request.transports ?? TRANSPORTS;
   const first = await ask(edge, firstTransport, request);
   expect({ transport: firstTransport, status: first.answer.status }).toEqual({
     transport: firstTransport,

@@ -26,7 +26,7 @@ describe('at an identity provider', () => {
       expect(await own.call('POST', '/links/read', { token })).toMatchObject({
         ways: ['password', 'provider', 'sign_in'],
       });
-      await idp.tell(sub, { name: 'Bea Ruiz' });
+      await idp.setClaims(sub, { name: 'Bea Ruiz' });
       expect(await world.visit(own, sub, { purpose: 'invitation', token, return_to: '/usage' })).toBe('/usage');
       const me = await own.call<{ member: { id: string }; accounts: object[] }>('GET', '/me');
       expect(me).toMatchObject({
@@ -53,19 +53,19 @@ describe('at an identity provider', () => {
     ])('is not accepted by an identity %s; no member is created and the link stays valid', async (_what, claims) => {
       const sub = world.newName();
       const token = await world.invitationFor(`${sub}@example.com`);
-      await idp.tell(sub, claims);
+      await idp.setClaims(sub, claims);
       const own = world.browser();
       expect(await world.visit(own, sub, { purpose: 'invitation', token })).toBe('/sign-in?problem=identity_unknown');
       expect(own.cookies.has('tg_session')).toBe(false);
       expect(await world.membersOf(`${sub}@example.com`)).toEqual([]);
-      await idp.tell(sub, {});
+      await idp.setClaims(sub, {});
       expect(await world.visit(own, sub, { purpose: 'invitation', token })).toBe('/');
     });
 
     it('of a member is accepted only by an identity linked to them, not by a matching address', async () => {
       const { email, own, id } = await world.signedIn();
       const sub = world.newName();
-      await idp.tell(sub, { email });
+      await idp.setClaims(sub, { email });
       const token = await world.invitationFor(email);
       const stranger = world.browser();
       expect(await world.visit(stranger, sub, { purpose: 'invitation', token })).toBe(
@@ -79,7 +79,7 @@ describe('at an identity provider', () => {
 
     it('is accepted once by two concurrent sign-ins, and not at all if it is revoked meanwhile', async () => {
       const [one, other] = [world.newName(), world.newName()];
-      await idp.tell(other, { email: `${one}@example.com` });
+      await idp.setClaims(other, { email: `${one}@example.com` });
       const token = await world.invitationFor(`${one}@example.com`);
       const body = { purpose: 'invitation', token };
       const led = await Promise.all([

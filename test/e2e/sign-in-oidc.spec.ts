@@ -27,7 +27,7 @@ describe('at an identity provider', () => {
     it('is offered, and is refused to an identity that is not linked, even with the email of a member', async () => {
       const { email } = await world.signedIn();
       const sub = world.newName();
-      await idp.tell(sub, { email, email_verified: true });
+      await idp.setClaims(sub, { email, email_verified: true });
       const own = world.browser();
       expect(await own.call('GET', '/sign-in')).toMatchObject({ providers: [{ id: 'company', label: 'Company' }, {}] });
       expect(await world.visit(own, sub)).toBe('/sign-in?problem=identity_unknown');
@@ -41,7 +41,7 @@ describe('at an identity provider', () => {
       expect(await own.call('GET', '/me/identities')).toMatchObject({
         data: [{ issuer: idp.issuer, provider: 'company' }],
       });
-      await idp.tell(sub, { email: 'ana@elsewhere.example' });
+      await idp.setClaims(sub, { email: 'ana@elsewhere.example' });
       const next = world.browser();
       expect(await world.visit(next, sub, { return_to: '//evil.example' })).toBe('/');
       expect(await next.call('GET', '/me')).toMatchObject({ member: { id } });
@@ -106,7 +106,7 @@ describe('at an identity provider', () => {
         expect(await world.visit(next, sub, {}, 'staff')).toBe('/');
         return { next, isOperator: (await next.call<{ member: object }>('GET', '/me')).member };
       };
-      await idp.tell(sub, { groups: ['dev', 'ops'] });
+      await idp.setClaims(sub, { groups: ['dev', 'ops'] });
       const made = await asOperator();
       expect(made.isOperator).toMatchObject({ id, is_operator: true });
       // The claim has ended the earlier session.
@@ -115,7 +115,7 @@ describe('at an identity provider', () => {
       expect(await world.visit(world.browser(), sub)).toBe('/');
       await asOperator();
       expect((await made.next.ask('GET', '/members')).status).toBe(200);
-      await idp.tell(sub, { groups: ['ops-trainees'] });
+      await idp.setClaims(sub, { groups: ['ops-trainees'] });
       expect((await asOperator()).isOperator).toMatchObject({ is_operator: false });
       expect((await made.next.ask('GET', '/members')).status).toBe(401);
       const changes = (await world.entriesOf(id)).filter(({ action }) => action === 'member.updated');
@@ -124,7 +124,7 @@ describe('at an identity provider', () => {
         ['provider:staff', '{"is_operator":false}'],
       ]);
       await world.database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', id).execute();
-      await idp.tell(sub, { groups: ['ops'] });
+      await idp.setClaims(sub, { groups: ['ops'] });
       expect(await world.visit(world.browser(), sub, {}, 'staff')).toBe('/sign-in?problem=invalid_credentials');
       expect(await world.membersOf((await world.running.members.store.get(id)).email)).toMatchObject([
         { is_operator: 0 },

@@ -10,7 +10,7 @@ let gateway: Proxied;
 
 beforeAll(async () => {
   edge = await startEdge();
-  gateway = edge.gatewayFor('read by hand');
+  gateway = edge.gatewayFor('own parser');
 });
 afterAll(() => edge.stop());
 beforeEach(() => edge.answerWith(json({ ok: true })));

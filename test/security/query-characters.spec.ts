@@ -46,7 +46,7 @@ describe.each(TRANSPORTS)('%s', (transport) => {
 });
 
 it('a WebSocket handshake with an invalid query character is refused, too', async () => {
-  const transport = 'read by Node';
+  const transport = 'Node parser';
   const fields = [
     'Upgrade',
     'websocket',

@@ -12,7 +12,7 @@ export interface CustomerStore {
   /** Environment for starting the backend. */
   readonly env: Environment;
   /** Resolves when a process has written its first data without committing them. */
-  untilPreparing(): Promise<void>;
+  waitForUncommittedWrite(): Promise<void>;
   /** Reports whether any table was committed. */
   hasTables(): Promise<boolean>;
   drop(): Promise<void>;
@@ -24,7 +24,7 @@ export async function sqliteStore(): Promise<CustomerStore> {
   const walBytes = () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   return {
     env: { CUSTOMERS_DATA_DIR: folder },
-    async untilPreparing() {
+    async waitForUncommittedWrite() {
       // SQLite writes to the WAL before the commit when its cache is full.
       while (walBytes() === 0) await sleep(1);
     },

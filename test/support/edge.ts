@@ -1,6 +1,5 @@
 /**
- * Sends raw requests to the gateway in each way that clients can. These are its own HTTP/1.1 parser, Node's parser, TLS
- * and HTTP/2.
+ * Sends raw requests to the gateway over each transport: its own HTTP/1.1 parser, Node's parser, TLS and HTTP/2.
  */
 import { once } from 'node:events';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
@@ -13,13 +12,13 @@ import { parseAnswer } from './problem.js';
 import { temporaryFolder } from './processes.js';
 import { startProxied, type OwnProxied, type Proxied, type ProxiedOptions } from './proxied.js';
 
-/** How a request reaches the gateway. "By hand" means the gateway's own parser for plain requests. */
-export type Transport = 'read by hand' | 'read by Node' | 'over TLS' | 'over HTTP/2';
+/** How a request reaches the gateway. `own parser` is the gateway's own parser for plain requests. */
+export type Transport = 'own parser' | 'Node parser' | 'over TLS' | 'over HTTP/2';
 
 /** All available transports, for `describe.each`. Without openssl there are no certificates for TLS and HTTP/2. */
 export const TRANSPORTS: readonly Transport[] = hasOpenssl
-  ? ['read by hand', 'read by Node', 'over TLS', 'over HTTP/2']
-  : ['read by hand', 'read by Node'];
+  ? ['own parser', 'Node parser', 'over TLS', 'over HTTP/2']
+  : ['own parser', 'Node parser'];
 
 export interface EdgeRequest {
   readonly method?: string;
@@ -94,7 +93,7 @@ export function requestText(
 ): string {
   const lines = fields.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
   const key = hasKey ? `Authorization: ${authorization}\r\n` : '';
-  const first = transport === 'read by Node' ? '\r\n' : '';
+  const first = transport === 'Node parser' ? '\r\n' : '';
   return `${first}${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${key}${lines}\r\n${body}`;
 }
 

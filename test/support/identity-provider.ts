@@ -45,7 +45,7 @@ export class IdentityProvider {
   }
 
   /** Sets the claims of a user. */
-  async tell(sub: string, claims: Readonly<Record<string, unknown>>): Promise<void> {
+  async setClaims(sub: string, claims: Readonly<Record<string, unknown>>): Promise<void> {
     await fetch(`${this.issuer}/-/claims`, { method: 'POST', body: JSON.stringify({ sub, claims }) });
   }
 

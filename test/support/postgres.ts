@@ -218,7 +218,7 @@ const unused: FreshDatabase[] = [];
 
 interface MigratedTemplate {
   readonly url: string;
-  readonly shape: string;
+  readonly schemaHash: string;
 }
 
 async function makeTemplate(): Promise<MigratedTemplate> {
@@ -226,8 +226,8 @@ async function makeTemplate(): Promise<MigratedTemplate> {
   const { openDatabase } = await import('../../src/stores/database/connect.js');
   const { url } = await newDatabase();
   await (await openDatabase({ databaseUrl: url, dataDir: '' })).close();
-  const shape = await withClient(url, async (client) => (await readShape(asking(client))).shape);
-  return { url, shape };
+  const schemaHash = await withClient(url, async (client) => (await readSchema(queryWith(client))).schemaHash);
+  return { url, schemaHash };
 }
 
 /** Returns a database on the shared PostgreSQL with all tables and no rows. The caller must drop it. */
@@ -235,15 +235,15 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   template ??= makeTemplate();
   const { url } = await template;
   const database = unused.pop() ?? (await newDatabase(url));
-  let isGiven = false;
+  let isDropped = false;
   return {
     url: database.url,
     async drop() {
-      if (isGiven) return;
-      isGiven = true;
+      if (isDropped) return;
+      isDropped = true;
       const isEmpty = await withClient(database.url, async (client) => {
         await client.query(END_OTHERS);
-        return emptyTables(asking(client));
+        return emptyTables(queryWith(client));
       }).catch(() => false);
       if (isEmpty) unused.push(database);
       else await database.drop();
@@ -252,10 +252,10 @@ export async function freshDatabase(): Promise<FreshDatabase> {
 }
 
 /** Sends a statement and returns its rows. */
-export type Ask = (statement: string) => Promise<readonly object[]>;
+export type RunQuery = (statement: string) => Promise<readonly object[]>;
 
-const asking =
-  (client: pg.Client): Ask =>
+const queryWith =
+  (client: pg.Client): RunQuery =>
   async (statement) =>
     (await client.query<object>(statement)).rows;
 
@@ -266,7 +266,7 @@ const END_OTHERS = `select pg_terminate_backend(pid, 10000) from pg_stat_activit
  * Query for the size of each table in bytes, and for a hash of the schema. The hash changes with columns, constraints,
  * triggers, settings of the database and migrations.
  */
-const SHAPE = `select
+const SCHEMA_QUERY = `select
   (select md5(string_agg(part, ' ' order by part)) from (
     select c.relname || a.attname || a.attnum as part from pg_class as c join pg_attribute as a on a.attrelid = c.oid
       where c.relnamespace = 'public'::regnamespace and not a.attisdropped
@@ -274,7 +274,7 @@ const SHAPE = `select
     union all select name from kysely_migration
     union all select tgname from pg_trigger where not tgisinternal
     union all select setconfig::text from pg_db_role_setting as s join pg_database as d on d.oid = s.setdatabase
-      where d.datname = current_database()) as parts) as shape,
+      where d.datname = current_database()) as parts) as "schemaHash",
   (select json_object_agg(relname, pg_table_size(oid)) from pg_class
     where relkind = 'r' and relnamespace = 'public'::regnamespace and relname <> 'kysely_migration') as tables`;
 
@@ -283,21 +283,21 @@ const LARGE_BYTES = 512 * 1024;
 
 const quoted = (name: string): string => `"${name}"`;
 
-async function readShape(ask: Ask): Promise<{ shape: string; tables: Record<string, number> }> {
-  const [row] = await ask(SHAPE);
-  return row as { shape: string; tables: Record<string, number> };
+async function readSchema(runQuery: RunQuery): Promise<{ schemaHash: string; tables: Record<string, number> }> {
+  const [row] = await runQuery(SCHEMA_QUERY);
+  return row as { schemaHash: string; tables: Record<string, number> };
 }
 
 /** Deletes all rows of a `freshDatabase`. @returns false if its schema has changed, so it cannot be reused. */
-export async function emptyTables(ask: Ask): Promise<boolean> {
-  const { shape, tables } = await readShape(ask);
-  if (template === undefined || shape !== (await template).shape) return false;
+export async function emptyTables(runQuery: RunQuery): Promise<boolean> {
+  const { schemaHash, tables } = await readSchema(runQuery);
+  if (template === undefined || schemaHash !== (await template).schemaHash) return false;
   const [large, small] = [true, false].map((isLarge) =>
     Object.keys(tables).filter((name) => tables[name]! > LARGE_BYTES === isLarge),
   );
-  if (large!.length > 0) await ask(`truncate ${large!.map(quoted).join(', ')} cascade`);
+  if (large!.length > 0) await runQuery(`truncate ${large!.map(quoted).join(', ')} cascade`);
   // In one statement, because foreign keys are checked at its end.
-  await ask(`with ${small!.map((name, at) => `d${at} as (delete from ${quoted(name)})`).join(', ')} select`);
+  await runQuery(`with ${small!.map((name, at) => `d${at} as (delete from ${quoted(name)})`).join(', ')} select`);
   return true;
 }
 

@@ -68,21 +68,21 @@ export function startWorker(
 export interface WatchedDatabase {
   readonly database: DatabaseHandle;
   /** Waits until `count` more statements with the text were issued. */
-  came(count: number): Promise<void>;
+  waitForStatements(count: number): Promise<void>;
 }
 
 /**
  * Counts the statements that contain a text.
  * @param text text in the JSON of Kysely's syntax tree.
- * @param then called for each such statement, before it is executed.
+ * @param onMatch called for each such statement, before it is executed.
  */
-export function watchStatements(database: DatabaseHandle, text: string, then = (): void => {}): WatchedDatabase {
+export function watchStatements(database: DatabaseHandle, text: string, onMatch = (): void => {}): WatchedDatabase {
   let seen = 0;
   const watching: KyselyPlugin = {
     transformQuery: ({ node }) => {
       if (JSON.stringify(node).includes(text)) {
         seen += 1;
-        then();
+        onMatch();
       }
       return node;
     },
@@ -90,12 +90,12 @@ export function watchStatements(database: DatabaseHandle, text: string, then = (
   };
   return {
     database: { ...database, db: database.db.withPlugin(watching) },
-    async came(count) {
+    async waitForStatements(count) {
       const enough = seen + count;
       await eventually(`${count} more statements with ${text}`, () => seen >= enough);
     },
   };
 }
 
-/** Text in the statement with which a worker finds all due lanes. For `watchStatements`. */
-export const LOOK = '["due_at <= "';
+/** Text in the statement with which a worker claims all due lanes. For `watchStatements`. */
+export const DUE_LANES_STATEMENT = '["due_at <= "';

@@ -9,6 +9,7 @@ import { ThrottlerStorage } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import { AdminNetworks } from '../listener/admin-networks.js';
 import { AccountTokens } from '../../members/account-tokens.js';
+import { needsNoSignIn } from '../../members/permissions.js';
 import { Sessions } from '../../members/sessions.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -43,7 +44,7 @@ export class CredentialsGuard implements CanActivate {
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (isPublic(context) || operationOf(context).permission.about === 'anybody') return true;
+    if (isPublic(context) || needsNoSignIn(operationOf(context).permission)) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     setPrincipal(request, await this.principalOf(request));
     return true;

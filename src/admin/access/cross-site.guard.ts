@@ -5,6 +5,7 @@
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { needsNoSignIn } from '../../members/permissions.js';
 import { csrfTokenOf, isSame } from '../../members/session-token.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { operationOf } from '../openapi/operation-decorator.js';
@@ -24,7 +25,7 @@ export class CrossSiteGuard implements CanActivate {
     if (SAFE_METHODS.has(request.method)) return true;
     const principal = principalOf(request);
     // Check sign-in requests too. Otherwise, another site could sign its visitor in as someone else (login CSRF).
-    const isSignIn = operationOf(context).permission.about === 'anybody';
+    const isSignIn = needsNoSignIn(operationOf(context).permission);
     const cookie = 'cookie' in principal ? principal.cookie : undefined;
     if (cookie === undefined && !isSignIn) return true;
     this.checkOrigin(request);

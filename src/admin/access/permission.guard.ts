@@ -6,7 +6,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AccountAccess, type NamedAccount } from '../../members/account-access.js';
-import type { Permission, Role } from '../../members/permissions.js';
+import { needsNoSignIn, type Permission, type Role } from '../../members/permissions.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { setAuthorizer } from './change-authorizer.js';
 import { RecentConfirmation } from './recent-confirmation.js';
@@ -29,7 +29,7 @@ export class PermissionGuard implements CanActivate {
     if (isPublic(context)) return true;
     const operation = operationOf(context);
     const { permission } = operation;
-    if (permission.about === 'anybody') return true;
+    if (needsNoSignIn(permission)) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const principal = principalOf(request);
     if (permission.about === 'oneself') checkCallerKind(principal, permission);

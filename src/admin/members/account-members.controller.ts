@@ -58,8 +58,8 @@ export class AccountMembersController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountMemberResource> {
     const { timeZone } = await this.accounts.get(accountId);
-    const giver = await this.grantingRoles.find(caller, accountId);
-    const changed = await this.members.changeRole(accountId, memberId, role, giver, context, expected);
+    const callerAccess = await this.grantingRoles.find(caller, accountId);
+    const changed = await this.members.changeRole(accountId, memberId, role, callerAccess, context, expected);
     return withETag(accountMemberResource(changed, timeZone), reply);
   }
 
@@ -79,8 +79,8 @@ export class AccountMembersController {
     @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
   ): Promise<MemberCredentialsResource> {
-    const giver = await this.grantingRoles.find(caller, accountId);
-    const removed = await this.members.removeMember(accountId, memberId, giver, context, expected);
+    const callerAccess = await this.grantingRoles.find(caller, accountId);
+    const removed = await this.members.removeMember(accountId, memberId, callerAccess, context, expected);
     return memberCredentialsResource(memberId, removed);
   }
 }

@@ -1,5 +1,5 @@
 /** Defines the authentication schemes and permissions of operations in the OpenAPI document. */
-import type { Permission } from '../../members/permissions.js';
+import { needsNoSignIn, type Permission } from '../../members/permissions.js';
 import type { Json } from './openapi-schemas.js';
 
 /** Authentication schemes: operator token, account token and session cookie. */
@@ -18,8 +18,9 @@ export const SECURITY_SCHEMES = {
  * Returns the schemes that an operation accepts (`security`), the allowed roles (`x-roles`), and when a member must
  * confirm their identity (`x-confirmation`). Operations that need no sign-in get only an empty `security`.
  */
-export function securityOf({ about, roles, tokens, confirm }: Permission): Json {
-  if (about === 'anybody') return { security: [] };
+export function securityOf(permission: Permission): Json {
+  if (needsNoSignIn(permission)) return { security: [] };
+  const { roles, tokens, confirm } = permission;
   const operatorToken = tokens === 'none' ? [] : [{ operatorToken: [] }];
   const accountToken = tokens === 'any' ? [{ accountToken: [] }] : [];
   const security = [...operatorToken, { session: [] }, ...accountToken];

@@ -56,7 +56,7 @@ export class PasskeySignInController {
       return await this.responses.ofMember({ state: 'signed_in', ...signedIn }, reply);
     } catch (error) {
       if (error instanceof Problem && error.code === 'invalid_credentials') {
-        this.signIn.noteRefused(null, 'passkey', browser);
+        this.signIn.recordFailedSignIn(null, 'passkey', browser);
       } else {
         await attempt.uncount();
       }

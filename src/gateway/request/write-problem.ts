@@ -14,8 +14,9 @@ import { isClosing, makeResponseLast } from './last-response.js';
 const LARGEST_DISCARDED_BODY_BYTES = 64 * 1024;
 
 /**
- * Responds with a problem. An inner call passes the problem to its caller. If the head of a response was already sent,
- * closes the connection (HTTP/2: the stream), so that the truncated response does not look complete.
+ * Responds with a problem. If the head of a response was already sent, closes the connection (HTTP/2: the stream), so
+ * that the truncated response does not look complete. For a call from inside the gateway (`exchange.caller`, see
+ * `ForwardClient`), passes the problem to that caller instead.
  */
 export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorPages): void {
   const { response, message } = exchange;
@@ -40,7 +41,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
     response.writeWhole(problem.status, upgrade === undefined ? head : `${head}Connection: Upgrade\r\n`, body);
     return;
   }
-  const isLast = endsConnection(exchange, problem);
+  const isLast = discardBodyOrClose(exchange, problem);
   const { nodeResponse } = exchange;
   // Node recognizes only `close` and `keep-alive`. Any other value of `Connection` would keep the connection open.
   const isKept = !isLast && nodeResponse.shouldKeepAlive;
@@ -67,7 +68,7 @@ function entityLines(body: string): string {
  * connection.
  * @returns whether the connection must close after the response
  */
-function endsConnection(exchange: Exchange, { status }: Problem): boolean {
+function discardBodyOrClose(exchange: Exchange, { status }: Problem): boolean {
   const { message } = exchange;
   // An HTTP/2 body has its own stream, so the connection can stay open.
   if (message.complete || !hasUnreadBody(message) || isHttp2(message)) return false;

@@ -79,8 +79,9 @@ function writeStored(exchange: Exchange, { status, code, lines, body }: StoredRe
   const { response, dateLine } = exchange;
   exchange.problemCode = code;
   exchange.bytesOut = body.length;
-  const own = code === '' ? exchange.responseLines : exchange.problemLines;
-  const head = `${lines}${REPLAYED_LINE}${dateLine}${own}`;
+  // `code` is empty unless the stored response is a problem.
+  const gatewayLines = code === '' ? exchange.responseLines : exchange.problemLines;
+  const head = `${lines}${REPLAYED_LINE}${dateLine}${gatewayLines}`;
   if (response.canWriteWhole) {
     response.writeWhole(status, head, body);
     return;

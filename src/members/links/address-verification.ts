@@ -13,7 +13,7 @@ import { Problem } from '../../platform/problems/errors.js';
 import { createLink } from '../links.js';
 import { lockMember } from '../member-rows.js';
 import { MAILED } from '../verified-addresses.js';
-import { checkThrottle } from './invitation-pace.js';
+import { checkThrottle } from './invitation-limits.js';
 
 const LINK_MS = 24 * 3_600_000;
 const KIND = 'email_verification';

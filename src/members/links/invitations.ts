@@ -13,12 +13,12 @@ import { addLinkMail, mailStatesOf, type MailState } from '../../mail/mail-outbo
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { CreateInvitation } from './invitation-fields.js';
-import { checkInvitationLimits } from './invitation-pace.js';
+import { checkInvitationLimits } from './invitation-limits.js';
 import { checkCreator } from '../credentials.js';
 import { createLink, dataOf, type LinkRow } from '../links.js';
 import { emailKeyOf, LOCALES, type Locale } from '../member-fields.js';
 import type { CallerAccess, Role } from '../permissions.js';
-import { checkMayGive } from '../role-rules.js';
+import { checkCanGrantRoles } from '../role-rules.js';
 import { MAILED, verifiedMemberByEmail } from '../verified-addresses.js';
 
 /** Invitation is an invitation without its link. Times are in milliseconds since the epoch. */
@@ -70,16 +70,16 @@ export class Invitations {
   async create(
     accountId: string,
     { email, role, locale, expires_in_days: days }: CreateInvitation,
-    giver: CallerAccess,
+    callerAccess: CallerAccess,
     context: ChangeContext,
   ): Promise<MadeInvitation> {
-    checkMayGive(giver, role);
+    checkCanGrantRoles(callerAccess, role);
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
       await checkCreator(trx, this.database.kind, context, { type: 'invitation', role }, accountId);
       await lockAccount(trx, this.database.kind, accountId);
-      await refuseMember(trx, accountId, email);
-      await checkInvitationLimits(trx, giver, accountId, emailKeyOf(email), now);
+      await rejectExistingMember(trx, accountId, email);
+      await checkInvitationLimits(trx, callerAccess, accountId, emailKeyOf(email), now);
       const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', 'invitation');
       await open
         .where('account_id', '=', accountId)
@@ -114,7 +114,7 @@ export class Invitations {
    * @throws Problem `resource_not_found`, `forbidden`, `already_a_member`, `too_many_requests`; `conflict` if the
    * invitation was accepted or revoked
    */
-  async resend(id: string, giver: CallerAccess, context: ChangeContext): Promise<MadeInvitation> {
+  async resend(id: string, callerAccess: CallerAccess, context: ChangeContext): Promise<MadeInvitation> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
       const link = trx.selectFrom('link').select(['account_id', 'role']).where('id', '=', id);
@@ -122,15 +122,15 @@ export class Invitations {
         account_id: null,
         role: null,
       };
-      if (linkRole !== null) checkMayGive(giver, linkRole);
+      if (linkRole !== null) checkCanGrantRoles(callerAccess, linkRole);
       await checkCreator(trx, this.database.kind, context, { type: 'invitation', role: linkRole }, linkAccountId);
       const row = await this.lock(trx, id);
       const { accountId, email, role, status } = invitationOf(row, now);
       if (status === 'accepted' || status === 'revoked') {
         throw new Problem('conflict', { detail: `The invitation is ${status}. Create a new one.` });
       }
-      await refuseMember(trx, accountId, email);
-      await checkInvitationLimits(trx, giver, accountId, emailKeyOf(email), now);
+      await rejectExistingMember(trx, accountId, email);
+      await checkInvitationLimits(trx, callerAccess, accountId, emailKeyOf(email), now);
       await trx.updateTable('link').set({ revoked_at: now }).where('id', '=', id).execute();
       const lastsMs = row.expires_at - row.created_at;
       return this.add(trx, { accountId, email, role, locale: localeOf(row), lastsMs }, 'invitation.resent', context);
@@ -141,13 +141,13 @@ export class Invitations {
    * Revokes an invitation. Revoking a revoked invitation changes nothing.
    * @throws Problem `resource_not_found`, `forbidden`, `conflict` if the invitation was accepted
    */
-  async revoke(id: string, giver: CallerAccess, context: ChangeContext): Promise<Invitation> {
+  async revoke(id: string, callerAccess: CallerAccess, context: ChangeContext): Promise<Invitation> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
       const row = await this.lock(trx, id);
       const mail = (await mailStatesOf(trx, [id])).get(id);
       const invitation = invitationOf(row, now, mail);
-      checkMayGive(giver, invitation.role);
+      checkCanGrantRoles(callerAccess, invitation.role);
       if (invitation.status === 'accepted') {
         throw new Problem('conflict', { detail: 'The invitation was accepted. Remove the member instead.' });
       }
@@ -218,7 +218,7 @@ function localeOf(row: LinkRow): Locale | undefined {
   return LOCALES.find((each) => each === locale);
 }
 
-async function refuseMember(trx: Transaction<Tables>, accountId: string, email: string): Promise<void> {
+async function rejectExistingMember(trx: Transaction<Tables>, accountId: string, email: string): Promise<void> {
   const existing = await trx
     .selectFrom('account_member')
     .innerJoin('member', 'member.id', 'account_member.member_id')

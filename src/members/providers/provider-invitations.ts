@@ -52,7 +52,7 @@ export class ProviderInvitations {
    * @throws Problem `missing_credentials` if another member has the address and has not linked the identity
    */
   async acceptInvitation({ identity, linkHash }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
-    if (linkHash === null) throw new Error('an invitation is taken by its link');
+    if (linkHash === null) throw new Error('acceptInvitation needs the link hash of the sign-in');
     const { kind } = this.database;
     return this.access.run(async (access) => {
       const { trx } = access;

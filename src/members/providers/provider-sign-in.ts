@@ -7,7 +7,7 @@ import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { AccessChanges } from '../credential-ends.js';
-import { holdSession, type Sessions } from '../sessions.js';
+import { lockMemberWithLiveSession, type Sessions } from '../sessions.js';
 import type { Browser, SignedInMember, SignIn } from '../sign-in/sign-in.js';
 import type { Identities } from './identities.js';
 import { applyOperatorClaim } from './operator-claims.js';
@@ -39,7 +39,7 @@ export class ProviderSignIn {
       return this.signIn.startSession(memberId, 'oidc', browser, { trx });
     });
     if (signedIn !== null) return signedIn;
-    this.signIn.noteRefused(null, 'oidc', browser);
+    this.signIn.recordFailedSignIn(null, 'oidc', browser);
     throw new Problem('identity_unknown', { detail: 'No member has linked this identity.' });
   }
 
@@ -56,7 +56,7 @@ export class ProviderSignIn {
     if (memberId === null) throw new Error('an identity is linked to somebody');
     const { db, kind } = this.database;
     await db.transaction().execute(async (trx) => {
-      await holdSession(trx, kind, memberId, sessionId);
+      await lockMemberWithLiveSession(trx, kind, memberId, sessionId);
       await this.identities.linkIdentity(trx, memberId, identity, context);
     });
   }
@@ -69,7 +69,7 @@ export class ProviderSignIn {
   async confirmSession({ identity, memberId }: ProviderArrival, sessionId: string, browser: Browser): Promise<void> {
     const isTheirs = await this.identities.useOwn(identity, memberId ?? '');
     if (!isTheirs) {
-      this.signIn.noteRefused(memberId, 'oidc', browser);
+      this.signIn.recordFailedSignIn(memberId, 'oidc', browser);
       throw new Problem('invalid_credentials', { detail: 'You have not linked this identity.' });
     }
     if ((await this.sessions.recordConfirmation(sessionId)) === undefined) throw new Problem('session_ended');

@@ -58,13 +58,13 @@ export async function listFactors(db: Kysely<Tables>, memberId: string): Promise
  * Sets a new password, removes passkeys and identities, and ends sessions, sign-in steps and open reset links. Discards
  * an authenticator app whose setup was not confirmed. Writes an audit entry for each removed passkey and identity. Call
  * it in the transaction that uses the link.
- * @param phc hash of the new password; null removes the password, because passwords are turned off
+ * @param passwordHash hash of the new password; null removes the password, because passwords are turned off
  */
 export async function resetSignIn(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
   memberId: string,
-  phc: string | null,
+  passwordHash: string | null,
   context: ChangeContext,
   nowMs: number,
   notices: SignInNotices,
@@ -82,7 +82,7 @@ export async function resetSignIn(
     .where('id', '=', memberId)
     .where('totp_confirmed_at', 'is', null)
     .execute();
-  await setPassword(trx, kind, memberId, phc, context, nowMs, notices, removed);
+  await setPassword(trx, kind, memberId, passwordHash, context, nowMs, notices, removed);
 }
 
 async function removePasskeys(

@@ -117,6 +117,7 @@ export class LinkUse {
         return this.resetMember(link, given, browser);
       case 'email_verification':
         return this.verifyAddress(link, browser, live);
+      // Link that signs in the demo member, created by `FirstOwner.startLink`.
       case 'start':
         return this.signInDemoMember(link, browser);
       case 'portal':
@@ -149,11 +150,11 @@ export class LinkUse {
     const { account_id: accountId, role } = link;
     const email = emailOf(link);
     if (accountId === null || role === null || email === null) throw linkEnded();
-    const owner = await this.memberOfLink(link);
-    if (owner !== undefined && owner.status !== 'active') throw linkEnded();
-    if (owner !== undefined || given.name === undefined) {
+    const requiredMember = await this.memberOfLink(link);
+    if (requiredMember !== undefined && requiredMember.status !== 'active') throw linkEnded();
+    if (requiredMember !== undefined || given.name === undefined) {
       const member = live?.member ?? null;
-      if (owner !== undefined && owner.id !== member?.id) throw signInFirst(email);
+      if (requiredMember !== undefined && requiredMember.id !== member?.id) throw signInFirst(email);
       if (live === undefined || member === null) throw signInFirst();
       const join = async (trx: Transaction<Tables>): Promise<string> => {
         await joinAccount(trx, accountId, member.id, role, contextOf(member.id, browser), this.clock.now());

@@ -34,30 +34,30 @@ export class NewPasswords {
 /**
  * Sets a member's password. Ends all sessions, unfinished sign-in steps and open reset links, which someone else may
  * have. Mails a notice, unless the member had no password and nothing was removed.
- * @param phc hash of the new password; null removes the password
+ * @param passwordHash hash of the new password; null removes the password
  * @param removed other factors that the same change removed, for the notice
  */
 export async function setPassword(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
   memberId: string,
-  phc: string | null,
+  passwordHash: string | null,
   context: ChangeContext,
   nowMs: number,
   notices: SignInNotices,
   removed: readonly RemovedFactor[] = [],
 ): Promise<void> {
   const row = await lockMember(trx, kind, memberId);
-  const changed = { password: phc, password_changed_at: nowMs, version: row.version + 1, updated_at: nowMs };
+  const changed = { password: passwordHash, password_changed_at: nowMs, version: row.version + 1, updated_at: nowMs };
   await trx.updateTable('member').set(changed).where('id', '=', memberId).execute();
   await endSessionsOf(trx, memberId);
   await trx.deleteFrom('sign_in_step').where('member_id', '=', memberId).execute();
   const resets = trx.updateTable('link').set({ revoked_at: nowMs }).where('kind', '=', 'password_reset');
   await resets.where('member_id', '=', memberId).where('used_at', 'is', null).where('revoked_at', 'is', null).execute();
   const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
-  const hasChanged = phc !== null || row.password !== null;
+  const hasChanged = passwordHash !== null || row.password !== null;
   const change = { action: 'member.password_changed', before: null, after: null } as const;
   if (hasChanged) await recordChange(trx, context, { ...target, ...change }, nowMs);
   if (row.password === null && removed.length === 0) return;
-  await notices.add(trx, memberId, phc === null ? 'sign_in_reset' : 'password_changed', context, { removed });
+  await notices.add(trx, memberId, passwordHash === null ? 'sign_in_reset' : 'password_changed', context, { removed });
 }

@@ -17,7 +17,7 @@ import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { holdSession } from '../sessions.js';
+import { lockMemberWithLiveSession } from '../sessions.js';
 import type { SignInMethods } from '../sign-in-methods.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { CreatedStep, SignInSteps } from './sign-in-steps.js';
@@ -117,7 +117,7 @@ export class Passkeys {
     };
     const { db, kind } = this.parts.database;
     await db.transaction().execute(async (trx) => {
-      await holdSession(trx, kind, memberId, sessionId);
+      await lockMemberWithLiveSession(trx, kind, memberId, sessionId);
       const { numInsertedOrUpdatedRows } = await trx
         .insertInto('member_passkey')
         .values(row)

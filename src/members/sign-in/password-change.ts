@@ -6,7 +6,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import type { MemberStore } from '../members.js';
-import { holdSession, type BegunSession, type Session, type Sessions } from '../sessions.js';
+import { lockMemberWithLiveSession, type BegunSession, type Session, type Sessions } from '../sessions.js';
 import { setPassword, type NewPasswords } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser } from './sign-in.js';
@@ -36,10 +36,10 @@ export class PasswordChange {
     context: ChangeContext,
   ): Promise<BegunSession> {
     const { email, name, hasTotp } = await this.members.get(memberId);
-    const phc = await this.newPasswords.hash(password, { email, name, hasSecondFactor: hasTotp });
+    const passwordHash = await this.newPasswords.hash(password, { email, name, hasSecondFactor: hasTotp });
     return this.database.db.transaction().execute(async (trx) => {
-      await holdSession(trx, this.database.kind, memberId, sessionId);
-      await setPassword(trx, this.database.kind, memberId, phc, context, this.clock.now(), this.notices);
+      await lockMemberWithLiveSession(trx, this.database.kind, memberId, sessionId);
+      await setPassword(trx, this.database.kind, memberId, passwordHash, context, this.clock.now(), this.notices);
       return this.sessions.createSession({ memberId }, method, browser, undefined, trx);
     });
   }

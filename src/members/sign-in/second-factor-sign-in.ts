@@ -42,7 +42,7 @@ export class SecondFactorSignIn {
     if (data.method === 'password') this.ways.checkOffered('passwords');
     const secondFactor = 'recoveryCode' in shown ? 'recovery_code' : 'totp';
     if (!(await this.isRight(memberId, shown, browser))) {
-      this.signIn.noteRefused(memberId, data.method, browser, secondFactor);
+      this.signIn.recordFailedSignIn(memberId, data.method, browser, secondFactor);
       throw wrongCode();
     }
     await this.steps.consumeStep(stepToken, 'second_factor');

@@ -48,7 +48,7 @@ interface SessionOptions {
   /**
    * Row of the member whose password was checked. `startSession` rejects if the password has changed since the check.
    */
-  readonly compared?: Pick<MemberRow, 'password_changed_at'>;
+  readonly checkedMember?: Pick<MemberRow, 'password_changed_at'>;
   /** Second factor of the sign-in. Undefined if the sign-in needed none. */
   readonly secondFactor?: SecondFactorKind;
 }
@@ -91,7 +91,7 @@ export class SignIn {
       throw wrongCredentials();
     }
     if (row.totp_confirmed_at !== null) return { state: 'second_factor', memberId: row.id };
-    const signedIn = await this.startSession(row.id, 'password', browser, { compared: row });
+    const signedIn = await this.startSession(row.id, 'password', browser, { checkedMember: row });
     return { state: 'signed_in', ...signedIn };
   }
 
@@ -113,14 +113,14 @@ export class SignIn {
     memberId: string,
     method: SignInMethod,
     browser: Browser,
-    { trx, continuing, compared, secondFactor }: SessionOptions = {},
+    { trx, continuing, checkedMember, secondFactor }: SessionOptions = {},
   ): Promise<SignedInMember> {
     const finishIn = async (transaction: Transaction<Tables>): Promise<BegunSession> => {
       const now = this.clock.now();
       let update = transaction.updateTable('member').set({ last_signed_in_at: now });
       update = update.where('id', '=', memberId).where('status', '=', 'active');
-      if (compared !== undefined) {
-        update = update.where('password_changed_at', 'is not distinct from', compared.password_changed_at);
+      if (checkedMember !== undefined) {
+        update = update.where('password_changed_at', 'is not distinct from', checkedMember.password_changed_at);
       }
       const { numUpdatedRows } = await update.executeTakeFirst();
       // The member was disabled or changed their password after the check. That change ended all existing sessions, so
@@ -143,7 +143,12 @@ export class SignIn {
    * Records a failed sign-in in the log, the metrics and the member's audit log. Does not wait for the audit log,
    * because the response time would reveal whether the member exists.
    */
-  noteRefused(memberId: string | null, method: SignInMethod, browser: Browser, secondFactor?: SecondFactorKind): void {
+  recordFailedSignIn(
+    memberId: string | null,
+    method: SignInMethod,
+    browser: Browser,
+    secondFactor?: SecondFactorKind,
+  ): void {
     const shown = { method, ...(secondFactor === undefined ? {} : { second_factor: secondFactor }) };
     METRICS.adminSignIns.series(method, 'refused').inc();
     this.log.info(
@@ -186,7 +191,7 @@ export class SignIn {
       await attempt.uncount();
       throw error;
     }
-    this.noteRefused(row?.id ?? null, 'password', browser);
+    this.recordFailedSignIn(row?.id ?? null, 'password', browser);
     return false;
   }
 

@@ -33,6 +33,6 @@ export function maySuspended(me: Me, operation: OperationId): boolean {
 /** Reports whether the user can assign this role in the account, and take the role away. */
 export function mayGiveThere(me: Me, accountId: string, role: Role): boolean {
   const own: Role | undefined = me.accounts.find(({ id }) => id === accountId)?.role;
-  const giver: CallerAccess | undefined = me.member?.is_operator === true ? 'operator' : own;
-  return giver !== undefined && canGrant(giver, role);
+  const callerAccess: CallerAccess | undefined = me.member?.is_operator === true ? 'operator' : own;
+  return callerAccess !== undefined && canGrant(callerAccess, role);
 }

@@ -1,7 +1,7 @@
 /** Defines `trailgate accounts …`, `trailgate usage …` and `trailgate audit …`. */
 import type { Command } from 'commander';
 import type { AdminClient } from './admin-client.js';
-import { addCommands, limit, option, row } from './command-table.js';
+import { addCommands, defineCommand, limit, option } from './command-table.js';
 import { EXTERNAL_FIELDS, EXTERNAL_FILTERS, NO_EXTERNAL_ID, NO_METADATA, removedFields } from './external-options.js';
 import { parseDay } from './options.js';
 import { showFields, showRows, type CommonOptions, type Terminal } from './terminal.js';
@@ -22,7 +22,7 @@ const CALENDAR = [
 ];
 
 const ACCOUNT_COMMANDS = [
-  row('list', 'list accounts', 'listAccounts', {
+  defineCommand('list', 'list accounts', 'listAccounts', {
     columns: ACCOUNT_COLUMNS,
     options: [
       option('--search <text>', 'part of the name, or the whole id or external id', 'q'),
@@ -30,12 +30,12 @@ const ACCOUNT_COMMANDS = [
       limit(100),
     ],
   }),
-  row('get <account>', 'get an account', 'getAccount'),
-  row('events <account>', 'list the events of an account, newest first', 'listEvents', {
+  defineCommand('get <account>', 'get an account', 'getAccount'),
+  defineCommand('events <account>', 'list the events of an account, newest first', 'listEvents', {
     columns: EVENT_COLUMNS,
     options: [limit(50)],
   }),
-  row('create', 'create an account', 'createAccount', {
+  defineCommand('create', 'create an account', 'createAccount', {
     options: [
       option(...NAME, { required: true }),
       option(...PLAN, { required: true }),
@@ -43,23 +43,23 @@ const ACCOUNT_COMMANDS = [
       ...EXTERNAL_FIELDS,
     ],
   }),
-  row('update <account>', 'update an account', 'updateAccount', {
+  defineCommand('update <account>', 'update an account', 'updateAccount', {
     options: [option(...NAME), option(...PLAN), ...CALENDAR, ...EXTERNAL_FIELDS, NO_EXTERNAL_ID, NO_METADATA],
     fields: removedFields,
   }),
-  row('suspend <account>', 'suspend an account: all its keys are rejected', 'updateAccount', {
+  defineCommand('suspend <account>', 'suspend an account: all its keys are rejected', 'updateAccount', {
     fields: () => ({ status: 'suspended' }),
   }),
-  row('activate <account>', 'activate a suspended account', 'updateAccount', {
+  defineCommand('activate <account>', 'activate a suspended account', 'updateAccount', {
     fields: () => ({ status: 'active' }),
   }),
-  row('delete <account>', 'delete an account with its keys, members and data, for good', 'deleteAccount', {
+  defineCommand('delete <account>', 'delete an account with its keys, members and data, for good', 'deleteAccount', {
     options: [option('--name <name>', 'the name of the account, as a confirmation', 'name', { required: true })],
   }),
 ];
 
 const USAGE_COMMANDS = [
-  row('get <account>', 'show the usage of an account or one of its keys', 'getUsage', {
+  defineCommand('get <account>', 'show the usage of an account or one of its keys', 'getUsage', {
     options: [
       option('--key <key>', 'id of a key of the account', null),
       option(
@@ -78,7 +78,7 @@ const USAGE_COMMANDS = [
 ];
 
 const AUDIT_COMMANDS = [
-  row('list', 'list changes, newest first', 'listAuditLog', {
+  defineCommand('list', 'list changes, newest first', 'listAuditLog', {
     columns: AUDIT_COLUMNS,
     options: [option('--account <account>', 'only changes of this account', 'account_id'), limit(50)],
   }),

@@ -113,7 +113,7 @@ function describeTools(config: Config, tools: readonly DescribedTool[], mostColu
   const tokens = tools.reduce((sum, tool) => sum + tool.tokens, 0);
   const listed = rowsTable(['tool', 'title', 'operation', 'tokens'], rows, {
     mostColumns,
-    names: [['title', 'operation'], ['tool']],
+    shortenedColumns: [['title', 'operation'], ['tool']],
   });
   const count = `${tools.length} tool${tools.length === 1 ? '' : 's'}`;
   return `${listed}${count} for AI assistants, about ${tokens} tokens (a quarter of the characters)`;

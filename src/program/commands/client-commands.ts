@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { addAccountCommands, addAuditCommands, addUsageCommands } from './account-commands.js';
 import { addApplyCommand } from './apply-command.js';
-import { addList, row } from './command-table.js';
+import { addList, defineCommand } from './command-table.js';
 import { addExplainCommand } from './explain-command.js';
 import { addExportCommand } from './export-command.js';
 import { addImportCommand } from './import-command.js';
@@ -16,8 +16,10 @@ import { processTerminal, type Terminal } from './terminal.js';
 
 const LIMIT_COLUMNS = ['key', 'account'].flatMap((of) => WINDOW_PERIODS.map((period) => `${of}.${period}`));
 const PLAN_COLUMNS = ['name', ...LIMIT_COLUMNS, 'on_redis_loss', 'charge'];
-const PLANS = row('plans', 'list plans of the configuration', 'listPlans', { columns: PLAN_COLUMNS });
-const SCOPES = row('scopes', 'list the scopes that a key can have', 'listScopes', { columns: ['scope', 'operations'] });
+const PLANS = defineCommand('plans', 'list plans of the configuration', 'listPlans', { columns: PLAN_COLUMNS });
+const SCOPES = defineCommand('scopes', 'list the scopes that a key can have', 'listScopes', {
+  columns: ['scope', 'operations'],
+});
 
 /** Adds every command that calls the admin API to the program. */
 export function addClientCommands(program: Command, terminal: Terminal = processTerminal): void {

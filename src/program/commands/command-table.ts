@@ -57,10 +57,10 @@ type ArgumentsOf<Path extends string> = Path extends `${string}{${string}}${infe
   : '';
 
 /**
- * Returns the row of a command, such as `row('get <key>', 'get an API key', 'getApiKey')`. The type of `usage` requires
- * an argument for each parameter of the path.
+ * Returns the row of a command, such as `defineCommand('get <key>', 'get an API key', 'getApiKey')`. The type of
+ * `usage` requires an argument for each parameter of the path.
  */
-export function row<Id extends OperationId>(
+export function defineCommand<Id extends OperationId>(
   usage: `${string}${ArgumentsOf<(typeof OPERATIONS)[Id]['path']>}`,
   text: string,
   operation: Id,

@@ -1,7 +1,7 @@
 /** Defines `trailgate keys …`, which manages the API keys of an account. */
 import type { Command } from 'commander';
 import { CommandError, type Fields } from './admin-client.js';
-import { addCommands, limit, option, row } from './command-table.js';
+import { addCommands, defineCommand, limit, option } from './command-table.js';
 import { perPeriod, WINDOW_PERIODS } from '../../platform/quotas/windows.js';
 import { EXTERNAL_FIELDS, EXTERNAL_FILTERS, NO_EXTERNAL_ID, NO_METADATA, removedFields } from './external-options.js';
 import { collectList, parseKeyLimit, parseOverlap } from './options.js';
@@ -62,7 +62,7 @@ const LIMITS = WINDOW_PERIODS.map((period) =>
 );
 
 const COMMANDS = [
-  row('list <account>', 'list the API keys of an account, including revoked ones', 'listApiKeys', {
+  defineCommand('list <account>', 'list the API keys of an account, including revoked ones', 'listApiKeys', {
     columns: KEY_COLUMNS,
     options: [
       option('--search <text>', 'part of the name, the last characters of the secret, or the external id', 'q'),
@@ -73,8 +73,8 @@ const COMMANDS = [
       limit(100),
     ],
   }),
-  row('get <key>', 'get an API key', 'getApiKey'),
-  row('create <account>', 'create an API key; its secret is shown once', 'createApiKey', {
+  defineCommand('get <key>', 'get an API key', 'getApiKey'),
+  defineCommand('create <account>', 'create an API key; its secret is shown once', 'createApiKey', {
     options: [
       option(...NAME, { required: true }),
       option('--scope <scope>', 'scope; can be repeated', 'scopes', { parse: collectList, required: true }),
@@ -89,7 +89,7 @@ const COMMANDS = [
     fields: keyFields,
     note: SHOWN_ONCE,
   }),
-  row('update <key>', 'update an API key; omitted options stay unchanged', 'updateApiKey', {
+  defineCommand('update <key>', 'update an API key; omitted options stay unchanged', 'updateApiKey', {
     options: [
       option(...NAME),
       option('--scope <scope>', 'scope; replaces all scopes; can be repeated', 'scopes', { parse: collectList }),
@@ -107,7 +107,7 @@ const COMMANDS = [
     ],
     fields: keyFields,
   }),
-  row('rotate <key>', 'rotate an API key', 'rotateApiKey', {
+  defineCommand('rotate <key>', 'rotate an API key', 'rotateApiKey', {
     options: [
       option('--overlap <time>', 'how long the current secret keeps working: 0, 1h, 24h or 7d', 'overlap_seconds', {
         parse: parseOverlap,
@@ -117,10 +117,10 @@ const COMMANDS = [
     ],
     note: SHOWN_ONCE,
   }),
-  row('end-previous-secret <key>', 'end the previous secret immediately', 'endPreviousApiKeySecret'),
-  row('pause <key>', 'pause an API key: requests are rejected until it is resumed', 'pauseApiKey'),
-  row('resume <key>', 'resume a paused API key', 'resumeApiKey'),
-  row('revoke <key>', 'revoke an API key permanently', 'revokeApiKey'),
+  defineCommand('end-previous-secret <key>', 'end the previous secret immediately', 'endPreviousApiKeySecret'),
+  defineCommand('pause <key>', 'pause an API key: requests are rejected until it is resumed', 'pauseApiKey'),
+  defineCommand('resume <key>', 'resume a paused API key', 'resumeApiKey'),
+  defineCommand('revoke <key>', 'revoke an API key permanently', 'revokeApiKey'),
 ];
 
 /** Adds the commands of `trailgate keys`. */

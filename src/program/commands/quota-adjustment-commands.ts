@@ -1,17 +1,17 @@
 /** Defines `trailgate quota-adjustments …`, which lists and creates adjustments of monthly limits and usage. */
 import type { Command } from 'commander';
-import { addCommands, limit, option, row } from './command-table.js';
+import { addCommands, defineCommand, limit, option } from './command-table.js';
 import { parseCount } from './options.js';
 import type { Terminal } from './terminal.js';
 
 const COLUMNS = ['created_at', 'type', 'amount', 'api_key_id', 'period_ends_at', 'actor', 'reason'];
 
 const COMMANDS = [
-  row('list <account>', 'list the quota adjustments of an account, newest first', 'listQuotaAdjustments', {
+  defineCommand('list <account>', 'list the quota adjustments of an account, newest first', 'listQuotaAdjustments', {
     columns: COLUMNS,
     options: [limit(50)],
   }),
-  row(
+  defineCommand(
     'create <account>',
     'raise a monthly limit until the month ends, or set or reset its usage',
     'createQuotaAdjustment',

@@ -13,7 +13,7 @@ const LONG = {
 };
 const ROOM = {
   mostColumns: 80,
-  names: [
+  shortenedColumns: [
     ['target', 'node'],
     ['service', 'address', 'last_failure'],
   ],

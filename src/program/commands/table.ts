@@ -46,13 +46,13 @@ function shortenMiddle(text: string, width: number): string {
 
 /**
  * Formats rows under a heading. `columns` are field names or paths such as `target.id`.
- * @param shorten shortens lines to `mostColumns` characters if possible. Columns of the first group in `names` are
- * shortened first.
+ * @param shorten shortens lines to `mostColumns` characters if possible. Columns of the first group in
+ * `shortenedColumns` are shortened first.
  */
 export function rowsTable(
   columns: readonly string[],
   rows: readonly Fields[],
-  shorten?: { readonly mostColumns: number; readonly names: readonly (readonly string[])[] },
+  shorten?: { readonly mostColumns: number; readonly shortenedColumns: readonly (readonly string[])[] },
 ): string {
   if (rows.length === 0) return 'none\n';
   const valueAt = (row: Fields, column: string): unknown =>
@@ -61,8 +61,8 @@ export function rowsTable(
   const lines = [heading, ...rows.map((row) => columns.map((column) => cell(valueAt(row, column))))];
   if (shorten === undefined) return formatLines(lines);
   return formatLines(lines, (widths) => {
-    for (const names of shorten.names) {
-      const candidates = columns.flatMap((column, index) => (names.includes(column) ? [index] : []));
+    for (const group of shorten.shortenedColumns) {
+      const candidates = columns.flatMap((column, index) => (group.includes(column) ? [index] : []));
       narrow(widths, shorten.mostColumns, candidates);
     }
   });

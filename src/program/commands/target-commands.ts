@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { systemClock } from '../../platform/clock.js';
 import type { Fields } from './admin-client.js';
-import { addList, row } from './command-table.js';
+import { addList, defineCommand } from './command-table.js';
 import { rowsTable } from './table.js';
 import { MAX_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
 
@@ -38,7 +38,7 @@ interface TargetOnNode {
 /** Adds `targets` to the program. */
 export function addTargetCommands(program: Command, terminal: Terminal): void {
   const description = 'list backend targets with their state on each gateway';
-  addList(program, terminal, row('targets', description, 'listTargets', { show: showTargets }));
+  addList(program, terminal, defineCommand('targets', description, 'listTargets', { show: showTargets }));
 }
 
 function showTargets(body: Fields, options: CommonOptions): string {
@@ -61,7 +61,7 @@ function targetsTable(targets: readonly Target[]): string {
   );
   const columns = ['service', 'target', 'address', 'node', 'state', 'age', 'last_failure'];
   const shown = targets.some(hasHostName) ? columns : columns.filter((column) => column !== 'address');
-  return rowsTable(shown, rows, { mostColumns: MAX_COLUMNS, names: SHORTENED });
+  return rowsTable(shown, rows, { mostColumns: MAX_COLUMNS, shortenedColumns: SHORTENED });
 }
 
 function describe({ state, ejected_until: until, age_seconds: age, last_failure: failure }: TargetOnNode): Fields {

@@ -69,6 +69,6 @@ export function showRows(
 ): string {
   if (json === true) return `${JSON.stringify(rows, null, 2)}\n`;
   const cut = rows.has_more ? `… more rows exist: raise --limit above ${rows.data.length}\n` : '';
-  const shorten = shortened && { mostColumns: MAX_COLUMNS, names: shortened.map((name) => [name]) };
+  const shorten = shortened && { mostColumns: MAX_COLUMNS, shortenedColumns: shortened.map((name) => [name]) };
   return rowsTable(columns, rows.data, shorten) + cut;
 }

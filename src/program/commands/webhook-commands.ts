@@ -4,7 +4,7 @@
  */
 import { InvalidArgumentError, type Command } from 'commander';
 import { CommandError, type Fields } from './admin-client.js';
-import { addCommands, limit, option, row } from './command-table.js';
+import { addCommands, defineCommand, limit, option } from './command-table.js';
 import { collectList } from './options.js';
 import { fieldsTable, rowsTable } from './table.js';
 import { MAX_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
@@ -25,32 +25,37 @@ const FIELDS = [
 ];
 
 const WEBHOOK_COMMANDS = [
-  row('list <account>', 'list the webhook endpoints of an account', 'listWebhookEndpoints', {
+  defineCommand('list <account>', 'list the webhook endpoints of an account', 'listWebhookEndpoints', {
     columns: ['id', 'status', 'url', 'event_types'],
     shortened: ['url', 'event_types'],
     options: [limit(100)],
   }),
-  row('get <endpoint>', 'get a webhook endpoint', 'getWebhookEndpoint', { show: endpoint }),
-  row('create <account>', 'create a webhook endpoint; its secret is shown once', 'createWebhookEndpoint', {
+  defineCommand('get <endpoint>', 'get a webhook endpoint', 'getWebhookEndpoint', { show: endpoint }),
+  defineCommand('create <account>', 'create a webhook endpoint; its secret is shown once', 'createWebhookEndpoint', {
     options: [...FIELDS, option('--url <url>', 'URL that receives the events', 'url', { required: true }), SECRET],
     show: endpoint,
     note: SHOWN_ONCE,
   }),
-  row('update <endpoint>', 'update a webhook endpoint; omitted options stay unchanged', 'updateWebhookEndpoint', {
-    options: [
-      ...FIELDS,
-      option('--url <url>', 'URL that receives the events, including pending ones', 'url'),
-      option('--no-ordered', 'turn ordered delivery off', null),
-      option('--all-types', 'all event types', null),
-    ],
-    fields: ({ allTypes }) => (allTypes === true ? { event_types: [] } : {}),
-    show: endpoint,
-  }),
-  row('pause <endpoint>', 'pause a webhook endpoint; its events wait', 'updateWebhookEndpoint', {
+  defineCommand(
+    'update <endpoint>',
+    'update a webhook endpoint; omitted options stay unchanged',
+    'updateWebhookEndpoint',
+    {
+      options: [
+        ...FIELDS,
+        option('--url <url>', 'URL that receives the events, including pending ones', 'url'),
+        option('--no-ordered', 'turn ordered delivery off', null),
+        option('--all-types', 'all event types', null),
+      ],
+      fields: ({ allTypes }) => (allTypes === true ? { event_types: [] } : {}),
+      show: endpoint,
+    },
+  ),
+  defineCommand('pause <endpoint>', 'pause a webhook endpoint; its events wait', 'updateWebhookEndpoint', {
     fields: () => ({ status: 'paused' }),
     show: endpoint,
   }),
-  row('resume <endpoint>', 'resume a webhook endpoint', 'updateWebhookEndpoint', {
+  defineCommand('resume <endpoint>', 'resume a webhook endpoint', 'updateWebhookEndpoint', {
     options: [
       option('--none', 'skip all pending events', null),
       option('--since <time>', 'skip pending events before this time', null),
@@ -63,8 +68,8 @@ const WEBHOOK_COMMANDS = [
     },
     show: endpoint,
   }),
-  row('delete <endpoint>', 'delete a webhook endpoint and its pending events', 'deleteWebhookEndpoint'),
-  row('rotate <endpoint>', 'rotate the signing secret', 'rotateWebhookSecret', {
+  defineCommand('delete <endpoint>', 'delete a webhook endpoint and its pending events', 'deleteWebhookEndpoint'),
+  defineCommand('rotate <endpoint>', 'rotate the signing secret', 'rotateWebhookSecret', {
     options: [
       option('--overlap <seconds>', 'how long the previous secret signs too; default: one day', 'overlap_seconds', {
         parse: parseWholeNumber,
@@ -75,32 +80,42 @@ const WEBHOOK_COMMANDS = [
     show: endpoint,
     note: SHOWN_ONCE,
   }),
-  row('end-previous-secret <endpoint>', 'end previous signing secrets immediately', 'endPreviousWebhookSecret', {
-    show: endpoint,
-  }),
-  row('test <endpoint>', 'send a test event and show the result', 'testWebhookEndpoint', {
+  defineCommand(
+    'end-previous-secret <endpoint>',
+    'end previous signing secrets immediately',
+    'endPreviousWebhookSecret',
+    {
+      show: endpoint,
+    },
+  ),
+  defineCommand('test <endpoint>', 'send a test event and show the result', 'testWebhookEndpoint', {
     options: [option('--type <type>', 'event type of the example', 'type')],
     show: delivery,
   }),
-  row('deliveries <endpoint>', 'list the deliveries of a webhook endpoint, newest first', 'listWebhookDeliveries', {
-    columns: ['at', 'status', 'code', 'type', 'id'],
-    shortened: ['type'],
-    cells: (one) => ({
-      ...one,
-      at: minute(one),
-      code: (one['last_attempt'] as Fields | null)?.['status_code'],
-    }),
-    options: [
-      option('--status <status>', 'pending, succeeded or failed', 'status'),
-      option('--type <type>', 'only events of this type', 'type'),
-      option('--since <time>', 'only deliveries created at this time or later', 'since'),
-      option('--until <time>', 'only deliveries created at this time or earlier', 'until'),
-      limit(20),
-    ],
-  }),
-  row('delivery <delivery>', 'get a delivery with its attempts', 'getWebhookDelivery', { show: delivery }),
-  row('retry <delivery>', 'resend a delivery now', 'retryWebhookDelivery', { show: delivery }),
-  row('replay <endpoint>', 'resend many deliveries', 'replayWebhookDeliveries', {
+  defineCommand(
+    'deliveries <endpoint>',
+    'list the deliveries of a webhook endpoint, newest first',
+    'listWebhookDeliveries',
+    {
+      columns: ['at', 'status', 'code', 'type', 'id'],
+      shortened: ['type'],
+      cells: (one) => ({
+        ...one,
+        at: minute(one),
+        code: (one['last_attempt'] as Fields | null)?.['status_code'],
+      }),
+      options: [
+        option('--status <status>', 'pending, succeeded or failed', 'status'),
+        option('--type <type>', 'only events of this type', 'type'),
+        option('--since <time>', 'only deliveries created at this time or later', 'since'),
+        option('--until <time>', 'only deliveries created at this time or earlier', 'until'),
+        limit(20),
+      ],
+    },
+  ),
+  defineCommand('delivery <delivery>', 'get a delivery with its attempts', 'getWebhookDelivery', { show: delivery }),
+  defineCommand('retry <delivery>', 'resend a delivery now', 'retryWebhookDelivery', { show: delivery }),
+  defineCommand('replay <endpoint>', 'resend many deliveries', 'replayWebhookDeliveries', {
     options: [
       option('--status <status>', 'failed, succeeded or all; default: failed', 'status'),
       option('--type <type>', 'event type or family; can be repeated', 'types', { parse: collectList }),
@@ -108,20 +123,20 @@ const WEBHOOK_COMMANDS = [
       option('--until <time>', 'created at this time or earlier', 'until'),
     ],
   }),
-  row('types', 'list event types', 'listEventTypes', {
+  defineCommand('types', 'list event types', 'listEventTypes', {
     columns: ['type', 'source', 'description'],
     shortened: ['description'],
   }),
 ];
 
 const EVENT_COMMANDS = [
-  row('list <account>', 'list the events of an account, newest first', 'listEvents', {
+  defineCommand('list <account>', 'list the events of an account, newest first', 'listEvents', {
     columns: ['at', 'type', 'source', 'resource', 'id'],
     shortened: ['resource', 'type'],
     cells: (one) => ({ ...one, at: minute(one) }),
     options: [limit(20)],
   }),
-  row('show <event>', 'get an event', 'getEvent'),
+  defineCommand('show <event>', 'get an event', 'getEvent'),
 ];
 
 /** Adds the commands of `trailgate webhooks` and `trailgate events`. */
@@ -152,7 +167,7 @@ function delivery(fields: Fields, { json }: CommonOptions): string {
     came_back: attempt['error'] ?? String(attempt['response_body'] ?? '').slice(0, LONGEST_SHOWN_BODY),
   }));
   const columns = ['number', 'at', 'status_code', 'duration_ms', 'came_back'];
-  const shorten = { mostColumns: MAX_COLUMNS, names: [['came_back']] };
+  const shorten = { mostColumns: MAX_COLUMNS, shortenedColumns: [['came_back']] };
   return `${fieldsTable(rest)}\n${rowsTable(columns, attempts, shorten)}`;
 }
 

@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
  * Starts to rotate the minutes of the tally, and returns the object that updates the metric at each scrape.
  * @param most returns the maximum number of accounts; called at each scrape.
  */
-export function showRefusals(tally: RefusalTally, most: () => number): ReadsGauges {
+export function startRefusalGauges(tally: RefusalTally, most: () => number): ReadsGauges {
   setInterval(() => tally.startMinute(), MINUTE_MS).unref();
   return {
     readGauges: () =>

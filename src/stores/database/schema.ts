@@ -228,6 +228,7 @@ export interface InstallationTable {
 export interface NodeStatementTable {
   /** Node ID. */
   id: string;
+  /** Time of the report, by the database's clock. */
   said_at: number;
   /** The status report as JSON. */
   statement: string;

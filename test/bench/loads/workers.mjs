@@ -11,7 +11,7 @@ import { openScene } from './scene.mjs';
 const AIM_GAIN = 1.8;
 const WORKERS = 2;
 /** Minimum number of cores at which gateway and load run on different cores. With fewer cores they share all. */
-const CORES_TO_PART = 4;
+const MIN_CORES_TO_SEPARATE = 4;
 /** Column that the table omits, because the gateways do not have exactly one core to themselves. */
 const GATEWAY_USE = "use of the gateway's core";
 
@@ -19,30 +19,32 @@ export const title = 'Two workers against one';
 
 export async function measure(settings) {
   const all = `0-${cpus().length - 1}`;
-  const apart = cpus().length >= CORES_TO_PART;
-  const places = apart ? { one: '0', two: '0,1', load: `2-${cpus().length - 1}` } : { one: all, two: all, load: all };
+  const hasSeparateCores = cpus().length >= MIN_CORES_TO_SEPARATE;
+  const cpuSets = hasSeparateCores
+    ? { one: '0', two: '0,1', load: `2-${cpus().length - 1}` }
+    : { one: all, two: all, load: all };
   const rows = [];
-  if (!apart) {
+  if (!hasSeparateCores) {
     const alone = await openScene({ name: 'workers-alone' });
     rows.push({ id: 'one alone', title: 'one worker on a core of its own', gateway: alone });
   }
-  const shared = apart ? 'the load elsewhere' : 'both cores shared with load, backend and Redis';
+  const shared = hasSeparateCores ? 'the load elsewhere' : 'both cores shared with load, backend and Redis';
   for (const [id, title, count, core, counters] of [
-    ['one', 'one worker', 1, places.one, 'redis'],
-    ['two', 'two workers', WORKERS, places.two, 'redis'],
-    ['one own', 'one worker without Redis', 1, places.one, 'own'],
-    ['two own', 'two workers without Redis: a process counts beside them', WORKERS, places.two, 'own'],
+    ['one', 'one worker', 1, cpuSets.one, 'redis'],
+    ['two', 'two workers', WORKERS, cpuSets.two, 'redis'],
+    ['one own', 'one worker without Redis', 1, cpuSets.one, 'own'],
+    ['two own', 'two workers without Redis (separate counting process)', WORKERS, cpuSets.two, 'own'],
   ]) {
     const name = `workers-${id.replace(' ', '-')}`;
     const gateway = await openScene({ name, args: ['--workers', String(count)], core, counters });
-    if (gateway.redis !== undefined) pin(gateway.redis.program, places.load);
-    pin(gateway.backend.program, places.load);
-    rows.push({ id, title: `${title}, ${shared}`, gateway, core: places.load });
+    if (gateway.redis !== undefined) pin(gateway.redis.program, cpuSets.load);
+    pin(gateway.backend.program, cpuSets.load);
+    rows.push({ id, title: `${title}, ${shared}`, gateway, core: cpuSets.load });
   }
-  return { apart, cores: cpus().length, rows: await measureRows(rows, settings) };
+  return { hasSeparateCores, cores: cpus().length, rows: await measureRows(rows, settings) };
 }
 
-export function table({ apart, cores, rows }) {
+export function table({ hasSeparateCores, cores, rows }) {
   const one = rows.find(({ id }) => id === 'one');
   const two = rows.find(({ id }) => id === 'two');
   const gain = two.medians.requestsPerSecond / one.medians.requestsPerSecond;
@@ -55,9 +57,9 @@ export function table({ apart, cores, rows }) {
       ...columns,
       'with load, backend, Redis: CPU µs/request': (row) => fixed(row.medians.everythingMicroseconds),
     }),
-    apart || possible >= AIM_GAIN
+    hasSeparateCores || possible >= AIM_GAIN
       ? aimLine(`two workers answer at least ${AIM_GAIN} times as many requests as one`, measured, gain >= AIM_GAIN)
-      : shareLine(one, cores, possible, measured),
+      : notMeasurableLine(one, cores, possible, measured),
     ...notesOf(rows),
   ].join('\n\n');
 }
@@ -69,7 +71,7 @@ function gainPossible(one, cores) {
   return Math.min(WORKERS * alone, all) / Math.min(alone, all);
 }
 
-function shareLine(one, cores, possible, measured) {
+function notMeasurableLine(one, cores, possible, measured) {
   const { everythingMicroseconds: everything, cpuMicroseconds: own } = one.medians;
   return (
     `- That two workers answer ${AIM_GAIN} times as many requests as one cannot be shown here: the load needs the cores too. A request takes ` +

@@ -123,6 +123,7 @@ export interface LinkTable {
   hash: string;
   /** `inv_…` */
   id: string;
+  /** `start` signs in the member of the demo. */
   kind: 'first_owner' | 'invitation' | 'password_reset' | 'email_verification' | 'start' | 'portal';
   account_id: string | null;
   member_id: string | null;

@@ -64,7 +64,7 @@ export interface EventPayload {
  */
 export async function readDue(
   db: Kysely<Tables>,
-  asked: readonly LaneToRead[],
+  lanes: readonly LaneToRead[],
   query: DueQuery,
 ): Promise<ReadonlyMap<string, DueDelivery[]>> {
   const isBlocked = query.isOrdered
@@ -75,7 +75,7 @@ export async function readDue(
     select d.id, d.event_id, d.endpoint_id, d.resource, d.attempts, d.cycle, d.created_at, d.due_at,
       ${isBlocked} as is_blocked, (select octet_length(e.data) from event as e where e.id = d.event_id) as data_bytes,
       (select w.version from webhook_endpoint as w where w.id = d.endpoint_id) as endpoint_version
-    from ${dueOf(kindOf(db), asked, query)} order by d.due_at, d.id
+    from ${dueOf(kindOf(db), lanes, query)} order by d.due_at, d.id
   `.execute(db);
   const byEndpoint = new Map<string, DueDelivery[]>();
   for (const row of rows) {
@@ -90,24 +90,24 @@ export async function readDue(
 /** Returns a `from` clause with the first due deliveries of each lane as `d`. The search needs only the index. */
 function dueOf(
   kind: DatabaseHandle['kind'],
-  asked: readonly LaneToRead[],
+  lanes: readonly LaneToRead[],
   { nowMs, most }: DueQuery,
 ): RawBuilder<unknown> {
-  const lanes = jsonRows(
+  const laneRows = jsonRows(
     kind,
-    [{ name: 'asked_id', type: 'text' }],
-    asked.map(({ endpointId }) => [endpointId]),
-    'asked',
+    [{ name: 'lane_endpoint_id', type: 'text' }],
+    lanes.map(({ endpointId }) => [endpointId]),
+    'lanes',
   );
-  const exceptIds = asked.flatMap(({ except }) => except);
-  const others = exceptIds.length === 0 ? sql`` : sql`and p.id not in ${textList(kind, exceptIds)}`;
+  const exceptIds = lanes.flatMap(({ except }) => except);
+  const notExcluded = exceptIds.length === 0 ? sql`` : sql`and p.id not in ${textList(kind, exceptIds)}`;
   const firstDue = (column: string): RawBuilder<unknown> => sql`(
     select ${sql.raw(column)} from webhook_delivery as p
-    where p.state = 'pending' and p.endpoint_id = asked_id and p.due_at <= ${nowMs} ${others}
+    where p.state = 'pending' and p.endpoint_id = lane_endpoint_id and p.due_at <= ${nowMs} ${notExcluded}
     order by p.due_at, p.id limit ${most})`;
   return kind === 'postgres'
-    ? sql`${lanes} cross join lateral ${firstDue('p.*')} as d`
-    : sql`${lanes} cross join webhook_delivery as d on d.rowid in ${firstDue('p.rowid')}`;
+    ? sql`${laneRows} cross join lateral ${firstDue('p.*')} as d`
+    : sql`${laneRows} cross join webhook_delivery as d on d.rowid in ${firstDue('p.rowid')}`;
 }
 
 function deliveryOf(row: Row): DueDelivery {

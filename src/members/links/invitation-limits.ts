@@ -15,12 +15,12 @@ import type { CallerAccess } from '../permissions.js';
  */
 export async function checkInvitationLimits(
   trx: Transaction<Tables>,
-  giver: CallerAccess,
+  callerAccess: CallerAccess,
   accountId: string,
   emailKey: string,
   nowMs: number,
 ): Promise<void> {
-  if (giver === 'operator') return;
+  if (callerAccess === 'operator') return;
   const latest = await trx
     .selectFrom('link')
     .select(['email_key', 'created_at'])

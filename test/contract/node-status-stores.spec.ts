@@ -4,47 +4,47 @@ import { Redis } from 'ioredis';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { DatabaseBoard } from '../../src/nodes/database-board.js';
-import { RedisBoard } from '../../src/nodes/redis-board.js';
-import { MAX_NODES, STATEMENT_LIFE_MS, type NodeStatusStore } from '../../src/nodes/node-status-store.js';
+import { DatabaseNodeStatusStore } from '../../src/nodes/database-node-status-store.js';
+import { RedisNodeStatusStore } from '../../src/nodes/redis-node-status-store.js';
+import { MAX_NODES, NODE_STATUS_LIFETIME_MS, type NodeStatusStore } from '../../src/nodes/node-status-store.js';
 import { STATEMENT_TIMES_KEY, STATEMENTS_KEY } from '../../src/stores/redis/keys.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithPostgres, describeWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
-let board: NodeStatusStore;
-const idsOf = async (): Promise<string[]> => (await board.listStatuses()).map(({ id }) => id).toSorted();
+let store: NodeStatusStore;
+const idsOf = async (): Promise<string[]> => (await store.listStatuses()).map(({ id }) => id).toSorted();
 
 /** Defines the tests of every store. @param age Makes the status of a node older. */
 function promises(age: (id: string, ms: number) => Promise<void>): void {
   it('return the last text and age of each node until it is removed', async () => {
-    await board.saveStatus('a', 'first');
-    await board.saveStatus('b', 'other');
-    await board.saveStatus('a', 'second "ü"');
+    await store.saveStatus('a', 'first');
+    await store.saveStatus('b', 'other');
+    await store.saveStatus('a', 'second "ü"');
     await age('b', 5_000);
-    const statuses = new Map((await board.listStatuses()).map((each) => [each.id, each]));
+    const statuses = new Map((await store.listStatuses()).map((each) => [each.id, each]));
     expect([statuses.get('a')?.text, statuses.get('b')?.text, statuses.size]).toEqual(['second "ü"', 'other', 2]);
     expect(statuses.get('b')!.ageMs - statuses.get('a')!.ageMs).toBeGreaterThanOrEqual(4_900);
     expect(statuses.get('a')!.ageMs).toBeGreaterThanOrEqual(0);
-    await board.removeStatus('a');
+    await store.removeStatus('a');
     expect(await idsOf()).toEqual(['b']);
   });
 
   it('disappear after a minute', async () => {
-    await board.saveStatus('old', 'text');
-    await board.saveStatus('young', 'text');
-    await age('old', STATEMENT_LIFE_MS + 1_000);
+    await store.saveStatus('old', 'text');
+    await store.saveStatus('young', 'text');
+    await age('old', NODE_STATUS_LIFETIME_MS + 1_000);
     expect(await idsOf()).toEqual(['young']);
-    await board.saveStatus('new', 'text');
-    await age('old', -STATEMENT_LIFE_MS);
+    await store.saveStatus('new', 'text');
+    await age('old', -NODE_STATUS_LIFETIME_MS);
     expect(await idsOf()).toEqual(['new', 'young']);
   });
 
   it('are limited in number, and the youngest are kept', async () => {
-    for (let node = 0; node < MAX_NODES + 5; node++) await board.saveStatus(`n${node}`, 'text');
+    for (let node = 0; node < MAX_NODES + 5; node++) await store.saveStatus(`n${node}`, 'text');
     await age('n3', 10_000);
-    await board.saveStatus('last', 'text');
+    await store.saveStatus('last', 'text');
     const ids = await idsOf();
     expect(ids).toHaveLength(MAX_NODES);
     expect([ids.includes('last'), ids.includes('n3')]).toEqual([true, false]);
@@ -57,9 +57,9 @@ describeWithRedis('node statuses in Redis', () => {
     const url = await sharedRedisUrl();
     operator = new Redis(url);
     await operator.del(STATEMENTS_KEY, STATEMENT_TIMES_KEY);
-    board = new RedisBoard(url, pino({ level: 'silent' }));
+    store = new RedisNodeStatusStore(url, pino({ level: 'silent' }));
     await eventually('Redis is connected', () =>
-      board.listStatuses().then(
+      store.listStatuses().then(
         () => true,
         () => false,
       ),
@@ -68,7 +68,7 @@ describeWithRedis('node statuses in Redis', () => {
   afterEach(async () => {
     await operator.del(STATEMENTS_KEY, STATEMENT_TIMES_KEY);
     operator.disconnect();
-    board.close();
+    store.close();
   });
 
   promises(async (id, ms) => {
@@ -76,9 +76,9 @@ describeWithRedis('node statuses in Redis', () => {
   });
 
   it('are stored in keys that expire, after more than a minute', async () => {
-    await board.saveStatus('a', 'text');
+    await store.saveStatus('a', 'text');
     const lives = await Promise.all([STATEMENTS_KEY, STATEMENT_TIMES_KEY].map((key) => operator.pttl(key)));
-    for (const life of lives) expect(life).toBeGreaterThan(STATEMENT_LIFE_MS);
+    for (const life of lives) expect(life).toBeGreaterThan(NODE_STATUS_LIFETIME_MS);
   });
 });
 
@@ -86,7 +86,7 @@ describeWithPostgres('node statuses in PostgreSQL', () => {
   let database: DatabaseHandle;
   beforeEach(async () => {
     database = await testDatabase('postgres');
-    board = new DatabaseBoard(database.db);
+    store = new DatabaseNodeStatusStore(database.db);
   });
   afterEach(() => database.close());
 

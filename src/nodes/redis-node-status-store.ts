@@ -5,7 +5,12 @@
 import { STATEMENT_TIMES_KEY, STATEMENTS_KEY, STATEMENTS_MS } from '../stores/redis/keys.js';
 import { connectRedis, type ConnectionLog, type RedisClient } from '../stores/redis/connect.js';
 import { Script } from '../stores/redis/script.js';
-import { MAX_NODES, STATEMENT_LIFE_MS, type NodeStatusStore, type StoredNodeStatus } from './node-status-store.js';
+import {
+  MAX_NODES,
+  NODE_STATUS_LIFETIME_MS,
+  type NodeStatusStore,
+  type StoredNodeStatus,
+} from './node-status-store.js';
 
 /**
  * Writes a node's report. Deletes expired reports, and the oldest reports beyond the maximum number.
@@ -54,7 +59,7 @@ return answer
 
 const KEYS = [STATEMENT_TIMES_KEY, STATEMENTS_KEY] as const;
 
-export class RedisBoard implements NodeStatusStore {
+export class RedisNodeStatusStore implements NodeStatusStore {
   private readonly client: RedisClient;
 
   constructor(redisUrl: string, log: ConnectionLog) {
@@ -62,11 +67,11 @@ export class RedisBoard implements NodeStatusStore {
   }
 
   async saveStatus(id: string, text: string): Promise<void> {
-    await PUT_REPORT.run(this.client, KEYS, [id, text, STATEMENT_LIFE_MS, MAX_NODES, STATEMENTS_MS]);
+    await PUT_REPORT.run(this.client, KEYS, [id, text, NODE_STATUS_LIFETIME_MS, MAX_NODES, STATEMENTS_MS]);
   }
 
   async listStatuses(): Promise<StoredNodeStatus[]> {
-    const response = (await READ_REPORTS.run(this.client, KEYS, [STATEMENT_LIFE_MS])) as (string | number)[];
+    const response = (await READ_REPORTS.run(this.client, KEYS, [NODE_STATUS_LIFETIME_MS])) as (string | number)[];
     const statements: StoredNodeStatus[] = [];
     for (let at = 0; at + 2 < response.length; at += 3) {
       statements.push({ id: String(response[at]), ageMs: Number(response[at + 1]), text: String(response[at + 2]) });
