@@ -15,7 +15,8 @@ import { startNodes } from '../support/worlds.js';
 const LIMIT = 10;
 const windows = (limit: number) => ({ minute: limit, month: limit });
 const plans = {
-  exact: { key: windows(LIMIT), account: windows(LIMIT), charge: 'successes' },
+  // Without `closed`, each node would give out its own share when a slow machine makes Redis miss its deadline.
+  exact: { key: windows(LIMIT), account: windows(LIMIT), charge: 'successes', onRedisLoss: 'closed' },
   wide: { key: windows(1_000), account: windows(2_000), charge: 'successes' },
   all: { account: windows(1_000) },
 };
@@ -81,12 +82,13 @@ function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>)
       while (succeeded < LIMIT && performance.now() < until) {
         const { status } = await callers[index % callers.length]!.get('/open');
         seen[status] = (seen[status] ?? 0) + 1;
-        if (status === 429) await pause(20);
+        if (status === 429 || status === 503) await pause(20);
       }
     };
     await Promise.all(Array.from({ length: 50 }, (_, index) => client(index)));
     expect(most).toBe(LIMIT);
-    expect(Object.keys(seen)).toEqual(['200', '422', '429']);
+    const { 503: _whileRedisWasLost, ...usual } = seen;
+    expect(Object.keys(usual)).toEqual(['200', '422', '429']);
     expect(seen[200]).toBe(LIMIT);
     await eventually('failed requests are refunded', async () => {
       return JSON.stringify(await callers[0]!.used()) === JSON.stringify(all(LIMIT));

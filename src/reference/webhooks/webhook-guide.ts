@@ -44,8 +44,8 @@ A receiver that should not be able to create signatures uses the public key. \`v
 same content. \`GET ${publicUrl}${PUBLIC_KEYS_PATH}?endpoint=whe_…\` needs no API key. It returns \
 \`{"keys": [{"key": "whpk_…", "created_at", "expires_at"}]}\`: the current key first, and during a rotation the \
 previous one with its end. For an unknown endpoint, the list is empty. Cache the keys for the five minutes of \
-\`Cache-Control\`, or longer if the server is not reachable. After a rotation, the old key signs for another day, unless \
-it was ended at once. The code below verifies \`v1a\`. The libraries do not.
+\`Cache-Control\`, or longer if the server is not reachable. After a rotation, the old key signs as long as the old \
+secret: a day, or the time that was chosen. The code below verifies \`v1a\`. The libraries do not.
 
 The libraries \`standardwebhooks\`, \`svix\` and \`openai\` do all of this. \`replicate\` 1.4.0 \
 (\`validateWebhook\`) **does not check the timestamp**. Check it yourself, or anyone with a recorded delivery can send \
