@@ -1,5 +1,4 @@
 /** Measures the CPU time of this process. Other processes on a busy machine do not add to it. */
-import { expect } from '@jest/globals';
 
 /** Runs a function and returns its CPU time in ms, accurate to a few milliseconds. */
 export function cpuMsOf(work: () => unknown): number {
@@ -24,17 +23,9 @@ const YARDSTICK = JSON.stringify(
  * Measures how much slower the CPU is now than when the limits were chosen. Returns a factor of at least 1. Threads
  * that share a core or its memory take longer for the same work.
  */
-function measureSlowness(): number {
+export function measureSlowness(): number {
   const took = cpuMsOf(() => {
     for (let time = 0; time < 3; time++) JSON.stringify(JSON.parse(YARDSTICK));
   });
   return Math.max(1, took / YARDSTICK_MS);
-}
-
-/**
- * Expects a measured time to be below a limit, both in ms. If it is not, the limit is multiplied by how much slower the
- * CPU is now. The measured time is a CPU time, or the duration of work that waits for nothing else.
- */
-export function expectTimeBelow(measuredMs: number, limitMs: number): void {
-  expect(measuredMs).toBeLessThan(measuredMs < limitMs ? limitMs : limitMs * measureSlowness());
 }

@@ -1,6 +1,6 @@
 /** Text that is not for clients, or exceeds the limits, is left out of an error. */
 import { describe, expect, it } from '@jest/globals';
-import { cpuMsOf, expectTimeBelow } from '../../../test/support/cpu-time.js';
+import { cpuMsOf } from '../../../test/support/cpu-time.js';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
 
 const read = (body: unknown, contentType = 'application/json'): ErrorMeaning =>
@@ -77,10 +77,7 @@ describe('the size of an error is bounded', () => {
     ['spaces after a line', `x\n${' '.repeat(60_000)}x`],
   ])('a message of %s, which a client may have crafted, is read without blocking others', (_what, message) => {
     // Linear cost is a few milliseconds. Quadratic cost would be seconds.
-    expectTimeBelow(
-      cpuMsOf(() => read({ message })),
-      200,
-    );
+    expect(cpuMsOf(() => read({ message }))).toBeLessThan(200);
   });
 
   it('fields nested four levels deep are found', () => {

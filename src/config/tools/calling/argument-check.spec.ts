@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { parseExact } from '../../../platform/json/exact-json.js';
-import { cpuMsOf, expectTimeBelow } from '../../../../test/support/cpu-time.js';
+import { cpuMsOf } from '../../../../test/support/cpu-time.js';
 import { LONG_DIGITS } from '../tool.js';
 import { checkArguments } from './argument-check.js';
 
@@ -229,10 +229,7 @@ describe('hostile arguments', () => {
       Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`${'x'.repeat(40)}${at}`, 1])),
     ],
   ])('such as %s are checked within a second', (_case, schema, value) => {
-    expectTimeBelow(
-      cpuMsOf(() => checkArguments({ q: value }, object({ q: schema }))),
-      1_000,
-    );
+    expect(cpuMsOf(() => checkArguments({ q: value }, object({ q: schema })))).toBeLessThan(1_000);
   });
 
   it('for a schema that contains itself in two ways are checked within a second', () => {
@@ -246,10 +243,7 @@ describe('hostile arguments', () => {
     let value: unknown = { op: 'xor' };
     for (let depth = 0; depth < 60; depth++) value = { op: 'and', a: value };
     const schema = { ...object({ q: { $ref: '#/$defs/E' } }), $defs };
-    expectTimeBelow(
-      cpuMsOf(() => checkArguments({ q: value }, schema)),
-      1_000,
-    );
+    expect(cpuMsOf(() => checkArguments({ q: value }, schema))).toBeLessThan(1_000);
   });
 });
 
